@@ -1,0 +1,236 @@
+"""Every error raised on purpose, as one tree.
+
+::
+
+    PlaygroundError
+    ├── InvalidInputError            (also TypeError and ValueError)  the caller's own mistake
+    │   └── UnknownModelError        a model name that no catalogue holds
+    ├── InvalidRequestError          a request that cannot be served as it stands
+    ├── ContextBudgetExceededError   mandatory content does not fit the request
+    ├── SourceError                  a source could not answer
+    │   └── SourceTimeoutError       a source did not answer in time
+    ├── CallCancelledError           somebody cancelled the call
+    ├── DocumentError                one file of an upload cannot be read
+    ├── EmbeddingUnavailableError    the embedding model cannot be loaded
+    ├── StaleRevisionError           somebody else changed the record first
+    └── ProjectError                 a project on disk cannot be used
+
+Each message says what is wrong, with sizes, and then the remedy. Every error pickles, and ``to_json`` gives
+a dictionary of scalars that is safe to log: never a cause, never a body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+__all__ = [
+    "CallCancelledError",
+    "ContextBudgetExceededError",
+    "DocumentError",
+    "EmbeddingUnavailableError",
+    "InvalidInputError",
+    "InvalidRequestError",
+    "PlaygroundError",
+    "ProjectError",
+    "SourceError",
+    "SourceTimeoutError",
+    "StaleRevisionError",
+    "UnknownModelError",
+]
+
+Phase = Literal["compile", "overflow-retry"]
+
+
+class PlaygroundError(Exception):
+    """Base of all errors raised on purpose.
+
+    Args:
+        message: What is wrong, in one sentence.
+        remedy: What the reader can do about it; appended to the message.
+        **fields: Facts kept as attributes of the same name (subclasses name theirs).
+    """
+
+    code: ClassVar[str] = "playground_error"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, remedy: str = "", **fields: Any) -> None:
+        super().__init__(f"{message} {remedy}".strip())
+        self.problem = message
+        self.remedy = remedy
+        self._fields = tuple(fields)
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (
+            _rebuild,
+            (type(self), self.problem, self.remedy, {name: getattr(self, name) for name in self._fields}),
+        )
+
+    def to_json(self) -> dict[str, str | int | float | bool | None]:
+        """Return code, message and the scalar fields; causes and bodies never appear."""
+        safe = {name: getattr(self, name) for name in self._fields}
+        scalars = {k: v for k, v in safe.items() if v is None or isinstance(v, str | int | float | bool)}
+        return {"code": self.code, "message": str(self), **scalars}
+
+
+class InvalidInputError(PlaygroundError, TypeError, ValueError):
+    """The caller passed something malformed; the caller's code must change."""
+
+    code = "invalid_input"
+
+
+class UnknownModelError(InvalidInputError):
+    """No catalogue entry or override has this model id; choose one or add an override."""
+
+    code = "unknown_model"
+    model_id: str
+    suggestions: tuple[str, ...]
+
+    def __init__(
+        self, message: str, *, remedy: str = "", model_id: str = "", suggestions: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message, remedy=remedy, model_id=model_id, suggestions=tuple(suggestions))
+
+
+class InvalidRequestError(PlaygroundError):
+    """The request cannot be served as it stands; the host must change it."""
+
+    code = "invalid_request"
+
+
+class ContextBudgetExceededError(PlaygroundError):
+    """Mandatory content does not fit what the request leaves; shorten it or free room.
+
+    Attributes:
+        required_tokens: Tokens of the blocks that hold the mandatory content alone.
+        available_tokens: Tokens the request leaves, never below zero.
+        phase: ``compile``, or ``overflow-retry`` when a provider refused the first request.
+    """
+
+    code = "context_budget_exceeded"
+    required_tokens: int
+    available_tokens: int
+    phase: Phase
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        remedy: str = "",
+        required_tokens: int,
+        available_tokens: int,
+        phase: Phase = "compile",
+    ) -> None:
+        super().__init__(
+            message
+            or f"Mandatory content needs {required_tokens:,} tokens, the request has {available_tokens:,}.",
+            remedy=remedy
+            or "Shorten the goal, constraints or loaded skills, or choose a model with a larger window.",
+            required_tokens=required_tokens,
+            available_tokens=available_tokens,
+            phase=phase,
+        )
+
+
+class SourceError(PlaygroundError):
+    """A source could not answer; its owner must act, or make it optional."""
+
+    code = "source_failed"
+    source_id: str
+
+    def __init__(self, message: str, *, remedy: str = "", source_id: str = "") -> None:
+        super().__init__(message, remedy=remedy, source_id=source_id)
+
+
+class SourceTimeoutError(SourceError):
+    """A source did not answer within the time limit."""
+
+    code = "source_timeout"
+    retryable = True
+
+
+class CallCancelledError(PlaygroundError):
+    """The call was cancelled through its token; nothing needs to be done."""
+
+    code = "cancelled"
+
+
+class DocumentError(PlaygroundError):
+    """One file cannot be read; the user must replace or convert it. The other files still load.
+
+    Attributes:
+        name: The file's name as the user gave it.
+    """
+
+    code = "document_unreadable"
+    name: str
+
+    def __init__(self, message: str, *, remedy: str = "", name: str = "") -> None:
+        super().__init__(message, remedy=remedy, name=name)
+
+
+class EmbeddingUnavailableError(PlaygroundError):
+    """The embedding model cannot be loaded; lexical search goes on without it.
+
+    Attributes:
+        model: The model name or folder that was asked for.
+    """
+
+    code = "embedding_unavailable"
+    model: str
+
+    def __init__(self, message: str, *, remedy: str = "", model: str = "") -> None:
+        super().__init__(message, remedy=remedy, model=model)
+
+
+class StaleRevisionError(PlaygroundError):
+    """Somebody changed the record in between; read it again and repeat the change.
+
+    Attributes:
+        record_id: The record that moved on.
+        expected_revision: What the caller had read.
+        actual_revision: What the store holds now.
+    """
+
+    code = "stale_revision"
+    retryable = True
+    record_id: str
+    expected_revision: int
+    actual_revision: int
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        remedy: str = "",
+        record_id: str,
+        expected_revision: int,
+        actual_revision: int,
+    ) -> None:
+        super().__init__(
+            message or f"Record {record_id!r} is at revision {actual_revision}, not {expected_revision}.",
+            remedy=remedy or "Read the record again and repeat the change.",
+            record_id=record_id,
+            expected_revision=expected_revision,
+            actual_revision=actual_revision,
+        )
+
+
+class ProjectError(PlaygroundError):
+    """A project on disk is missing, damaged or of an unknown version; the user must choose another.
+
+    Attributes:
+        project: The project's name or folder.
+    """
+
+    code = "project_invalid"
+    project: str
+
+    def __init__(self, message: str, *, remedy: str = "", project: str = "") -> None:
+        super().__init__(message, remedy=remedy, project=project)
+
+
+def _rebuild(kind: type[PlaygroundError], problem: str, remedy: str, fields: dict[str, Any]) -> PlaygroundError:
+    return kind(problem, remedy=remedy, **fields)

@@ -1,0 +1,49 @@
+"""Making any Unicode text safe inside the rendered blocks.
+
+Pure functions. A block must parse as XML whatever a record holds, and nothing in a record may close it: the
+three markup characters become entities, and what XML 1.0 cannot carry becomes U+FFFD.
+
+References:
+    XML 1.0 (fifth edition), productions [2] Char and [10] AttValue, and 2.11 on line ends.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["escape_attribute", "escape_text", "one_line", "replace_forbidden"]
+
+REPLACEMENT = "\ufffd"
+# Everything outside XML's Char production: C0 controls except tab, LF and CR, surrogates, U+FFFE and U+FFFF.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_TEXT = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
+_TEXT_TABLE = str.maketrans(_TEXT)
+_TEXT_PATTERN = re.compile("[&<>\r]")
+_ATTRIBUTE_TABLE = str.maketrans({**_TEXT, '"': "&quot;", "\t": "&#9;", "\n": "&#10;"})
+_ATTRIBUTE_PATTERN = re.compile('[&<>"\t\n\r]')
+# Every character that some reader takes for the end of a line (Unicode 5.8 and str.splitlines).
+_LINE_BREAKS = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+
+def replace_forbidden(text: str) -> str:
+    """Replace each character that XML does not allow by U+FFFD; the length in code points stays the same."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _FORBIDDEN.sub(REPLACEMENT, text)
+
+
+def escape_text(text: str) -> str:
+    """Escape for element content. A parser gives back ``replace_forbidden(text)`` exactly."""
+    clean = replace_forbidden(text)
+    return clean.translate(_TEXT_TABLE) if _TEXT_PATTERN.search(clean) else clean
+
+
+def escape_attribute(text: str) -> str:
+    """Escape for an attribute value in double quotes. Tab, LF and CR survive as numeric references."""
+    clean = replace_forbidden(text)
+    return clean.translate(_ATTRIBUTE_TABLE) if _ATTRIBUTE_PATTERN.search(clean) else clean
+
+
+def one_line(text: str) -> str:
+    """Turn every line break into one space, so that listed text cannot begin a line of its own."""
+    return _LINE_BREAKS.sub(" ", text)

@@ -1,0 +1,256 @@
+"""Messages and their parts: the one shape that every stage, codec and export shares.
+
+A message is ``{role, content}``; content is a string or a list of parts, and a string equals one text part.
+Parts of an unknown kind are kept as they came, so that a newer host never loses anything here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from playground.errors import InvalidInputError
+
+__all__ = [
+    "ImagePart",
+    "Message",
+    "Part",
+    "ReasoningPart",
+    "Role",
+    "TextPart",
+    "ToolResultPart",
+    "ToolUsePart",
+    "UnknownPart",
+    "as_message",
+    "as_messages",
+    "decode_bytes",
+    "encode_bytes",
+    "message_to_json",
+    "text_of",
+]
+
+Role = Literal["system", "user", "assistant", "tool"]
+ROLES: frozenset[str] = frozenset(get_args(Role))
+# An object with this single key stands for bytes in JSON.
+BYTES_KEY = "$deuzBytes"
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """Plain text."""
+
+    text: str
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """An image or another file: a URL, a data URL, base64 text or bytes."""
+
+    image: str | bytes
+    media_type: str | None = None
+    type: Literal["image"] = "image"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUsePart:
+    """A model's call of a tool; exactly one result with the same id must follow."""
+
+    id: str
+    name: str
+    input: Any
+    provider_metadata: Any = None
+    type: Literal["tool_use"] = "tool_use"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultPart:
+    """What the tool call with this id gave back."""
+
+    tool_use_id: str
+    result: Any
+    is_error: bool = False
+    type: Literal["tool_result"] = "tool_result"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningPart:
+    """A model's thinking; signature and ciphertext must travel back untouched."""
+
+    text: str
+    signature: str | None = None
+    encrypted: str | None = None
+    redacted: bool = False
+    type: Literal["reasoning"] = "reasoning"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownPart:
+    """A part of a kind this version does not know, kept as it came."""
+
+    data: Mapping[str, Any]
+    type: Literal["unknown"] = "unknown"
+
+
+Part = TextPart | ImagePart | ToolUsePart | ToolResultPart | ReasoningPart | UnknownPart
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation.
+
+    Attributes:
+        role: ``system``, ``user``, ``assistant`` or ``tool``.
+        content: A string, or a tuple of parts.
+        provider_metadata: Opaque; travels with the message.
+    """
+
+    role: Role
+    content: str | tuple[Part, ...]
+    provider_metadata: Any = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise InvalidInputError(
+                f"A message has the role {self.role!r}.", remedy=f"Use one of {sorted(ROLES)}."
+            )
+        if not isinstance(self.content, str | tuple):
+            raise InvalidInputError("A message's content is neither a string nor a tuple of parts.")
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The content as parts; a string is one text part."""
+        return (TextPart(self.content),) if isinstance(self.content, str) else self.content
+
+
+def as_message(value: Message | Mapping[str, Any]) -> Message:
+    """Return a message from a value or a dictionary in either spelling (``toolUseId`` or ``tool_use_id``).
+
+    Raises:
+        InvalidInputError: When the role is unknown or a known part lacks a field.
+    """
+    if isinstance(value, Message):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(
+            f"A message is a {type(value).__name__}.",
+            remedy="Pass a Message or a dictionary with role and content.",
+        )
+    content = value.get("content")
+    if not isinstance(content, str):
+        if not isinstance(content, Sequence) or isinstance(content, bytes):
+            raise InvalidInputError("A message has no content.", remedy="Give a string or a list of parts.")
+        content = tuple(_as_part(part) for part in content)
+    metadata = value.get("provider_metadata", value.get("providerMetadata"))
+    return Message(value.get("role"), content, metadata)  # type: ignore[arg-type]  # checked by Message
+
+
+def as_messages(values: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
+    """Return messages from values or dictionaries, in order."""
+    if isinstance(values, str | bytes | Mapping):
+        raise InvalidInputError(
+            "Messages must be a sequence of messages.", remedy="Wrap the single message in a list."
+        )
+    return tuple(as_message(value) for value in values)
+
+
+def text_of(message: Message) -> str:
+    """Return the text parts of a message, joined by line ends; other parts are left out."""
+    if isinstance(message.content, str):
+        return message.content
+    return "\n".join(part.text for part in message.content if isinstance(part, TextPart))
+
+
+def message_to_json(message: Message) -> dict[str, Any]:
+    """Return a JSON-ready dictionary in the recorded spelling; ``as_message`` reads it back without loss."""
+    content = (
+        message.content if isinstance(message.content, str) else [_part_to_json(p) for p in message.content]
+    )
+    data: dict[str, Any] = {"role": message.role, "content": content}
+    if message.provider_metadata is not None:
+        data["providerMetadata"] = encode_bytes(message.provider_metadata)
+    return data
+
+
+def encode_bytes(value: Any) -> Any:
+    """Return ``value`` with every ``bytes`` turned into ``{"$deuzBytes": base64}``, containers copied."""
+    if isinstance(value, bytes | bytearray):
+        return {BYTES_KEY: base64.b64encode(value).decode("ascii")}
+    if isinstance(value, Mapping):
+        return {str(key): encode_bytes(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [encode_bytes(item) for item in value]
+    return value
+
+
+def decode_bytes(value: Any) -> Any:
+    """Undo ``encode_bytes``; a malformed lookalike stays plain data."""
+    if isinstance(value, Mapping):
+        if set(value) == {BYTES_KEY} and isinstance(value[BYTES_KEY], str):
+            try:
+                return base64.b64decode(value[BYTES_KEY], validate=True)
+            except (binascii.Error, ValueError):
+                return dict(value)
+        return {key: decode_bytes(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [decode_bytes(item) for item in value]
+    return value
+
+
+def _as_part(value: Any) -> Part:
+    if isinstance(value, Part):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(
+            f"A message part is a {type(value).__name__}.", remedy="Pass a part or a dictionary."
+        )
+
+    def get(name: str, camel: str | None = None, default: Any = None) -> Any:
+        return value.get(name, value.get(camel, default) if camel else default)
+
+    match value.get("type"):
+        case "text" if isinstance(get("text"), str):
+            return TextPart(get("text"))
+        case "image" if isinstance(image := decode_bytes(get("image")), str | bytes):
+            return ImagePart(image, get("media_type", "mediaType"))
+        case "tool_use" if isinstance(get("id"), str) and isinstance(get("name"), str):
+            metadata = decode_bytes(get("provider_metadata", "providerMetadata"))
+            return ToolUsePart(get("id"), get("name"), decode_bytes(get("input")), metadata)
+        case "tool_result" if isinstance(call := get("tool_use_id", "toolUseId"), str):
+            return ToolResultPart(
+                call, decode_bytes(get("result")), bool(get("is_error", "isError", default=False))
+            )
+        case "reasoning" if isinstance(get("text"), str):
+            return ReasoningPart(get("text"), get("signature"), get("encrypted"), bool(get("redacted")))
+        case "text" | "image" | "tool_use" | "tool_result" | "reasoning" as kind:
+            raise InvalidInputError(f"A {kind} part lacks a field or has one of the wrong type.")
+    return UnknownPart(dict(value))
+
+
+def _part_to_json(part: Part) -> dict[str, Any]:
+    match part:
+        case TextPart():
+            return {"type": "text", "text": part.text}
+        case ImagePart():
+            data = {"type": "image", "image": encode_bytes(part.image)}
+            return data if part.media_type is None else {**data, "mediaType": part.media_type}
+        case ToolUsePart():
+            data = {"type": "tool_use", "id": part.id, "name": part.name, "input": encode_bytes(part.input)}
+            metadata = encode_bytes(part.provider_metadata)
+            return data if metadata is None else {**data, "providerMetadata": metadata}
+        case ToolResultPart():
+            data = {"type": "tool_result", "toolUseId": part.tool_use_id, "result": encode_bytes(part.result)}
+            return {**data, "isError": True} if part.is_error else data
+        case ReasoningPart():
+            optional = {
+                "signature": part.signature,
+                "encrypted": part.encrypted,
+                "redacted": part.redacted or None,
+            }
+            kept = {name: value for name, value in optional.items() if value is not None}
+            return {"type": "reasoning", "text": part.text, **kept}
+        case UnknownPart():
+            return {str(key): encode_bytes(value) for key, value in part.data.items()}
