@@ -1,0 +1,303 @@
+"""The manifest: every candidate that was offered, whether it was selected, and why.
+
+It carries identifiers, digests, queries and token counts, never the content of a record.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+from pydantic import Field, field_serializer, field_validator
+
+from playground.compiler.values import Kind, SourceStatus, text_digest
+from playground.errors import InvalidInputError, PlaygroundError
+from playground.values import RecordedValue
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "BudgetSummary",
+    "ContextManifest",
+    "EntryKind",
+    "EstimatorKind",
+    "Fallback",
+    "ManifestEntry",
+    "PlacementSummary",
+    "Reason",
+    "Refresh",
+    "SourceErrorSummary",
+    "SourceSummary",
+    "context_warnings",
+]
+
+EntryKind = Literal["working-memory", "memory", "rag", "transcript", "skills"]
+Reason = Literal[
+    "mandatory", "ranked", "reallocated", "already-placed", "budget", "duplicate", "superseded", "limit"
+]
+Refresh = Literal["initial", "reused", "host-request", "task-changed", "redacted", "overflow-retry"]
+Fallback = Literal["pass-limit", "source-failed"]
+MANIFEST_VERSION: Literal[1] = 1
+ERROR_MESSAGE_LENGTH = 200  # code points of an error's message that a manifest keeps
+SEARCHED_LENGTH = 20_000  # code points searched for credentials; far more than can be shown
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+# Credentials in their usual shapes: labelled values, bearer tokens, vendor-prefixed keys, passwords in URLs.
+_SECRETS = re.compile(
+    r"""(?ix)
+    (?:api[-_ ]?key|secret|token|passw(?:or)?d|authorization)\b["']?\s*[:=]\s*["']?(?:bearer\s+)?[^\s"',;]+
+    | \bbearer\s+[a-z0-9._~+/=-]{8,}
+    | \b(?:sk|pk|rk|ghp|gho|ghs|xox[abp]|glpat|akia)[-_]?[a-z0-9_-]{12,}
+    | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)
+    | \beyJ[\w-]{8,}\.[\w-]+\.?[\w-]*
+    """
+)
+
+
+class ManifestEntry(NamedTuple):
+    """One candidate or working-memory item, selected or not."""
+
+    source: str
+    kind: EntryKind
+    record_id: str
+    revision: int | None
+    digest: str
+    query: str | None
+    tokens: int
+    selected: bool
+    reason: Reason
+    score: float | None
+
+
+class SourceErrorSummary(RecordedValue):
+    """Why a source failed, short and without secrets."""
+
+    name: str
+    """Class of the error."""
+    code: str | None = None
+    """Its code, where it has one."""
+    message: str
+    """Its message, cut to 200 characters, credentials replaced."""
+
+
+class SourceSummary(RecordedValue):
+    """What one source contributed."""
+
+    id: str
+    """The source's id."""
+    kind: Kind
+    """Its kind."""
+    status: SourceStatus
+    """How it answered."""
+    selected: int
+    """Entries selected."""
+    excluded: int
+    """Entries not selected."""
+    tokens: int
+    """Tokens of the selected entries; frames are left out."""
+    error: SourceErrorSummary | None = None
+    """Why it failed, when it failed."""
+
+
+class BudgetSummary(RecordedValue):
+    """The budget of this compile, in tokens."""
+
+    input_tokens: int
+    """What the model accepts: its window less the output reserve."""
+    used_tokens: int
+    """What the request takes already."""
+    context_tokens: int
+    """What the compiler may add."""
+    working_memory_tokens: int
+    """Limit of working memory's optional items."""
+    shares: dict[Kind, int]
+    """Tokens granted to each kind before reallocation."""
+    selected_tokens: int
+    """Estimate of the rendered blocks."""
+    ratio: float
+    """The ratio knob."""
+    max_tokens: int
+    """The max tokens knob."""
+    required_tokens: int
+    """Estimate of the blocks with the mandatory content alone."""
+    frame_tokens: int
+    """What the blocks cost without their records, where no mandatory record paid for it."""
+    rest_tokens: int
+    """What the kinds divided among them."""
+
+
+class EstimatorKind(RecordedValue):
+    """What the token counts rest on."""
+
+    kind: Literal["heuristic", "tokenizer", "provider"] = "heuristic"
+    """How tokens were counted."""
+    calibrated: bool = False
+    """Whether real usage corrected the counts."""
+
+
+class PlacementSummary(RecordedValue):
+    """Which blocks were placed."""
+
+    append: bool
+    """Whether there is a retrieval block."""
+    ephemeral_tail: bool
+    """Whether there is a working-memory block."""
+    tail_kept: Literal[True] | None = None
+    """Set when the host must keep the tail in the history."""
+
+
+class ContextManifest(RecordedValue):
+    """The record of one compile, format version 1."""
+
+    version: Literal[1] = MANIFEST_VERSION
+    """Version of the recorded format."""
+    run_id: str = ""
+    """The run."""
+    step: int = 0
+    """The model step, from 0."""
+    retrieval_pass: int = Field(default=1, alias="pass")
+    """The retrieval pass, from 1."""
+    refresh: Refresh = "initial"
+    """Why the sources were asked, or ``reused``."""
+    fallback: Fallback | None = None
+    """What had to give way, if anything."""
+    entries: tuple[ManifestEntry, ...] = ()
+    """Working-memory items, then each source's candidates in their order."""
+    sources: tuple[SourceSummary, ...] = ()
+    """One row a source, in source order."""
+    budget: BudgetSummary
+    """The numbers behind the selection."""
+    estimator: EstimatorKind = EstimatorKind()
+    """What the counts rest on."""
+    placement: PlacementSummary
+    """Which blocks were placed."""
+    cache_prefix_changed: bool = False
+    """Whether the request no longer begins with the previous one."""
+    redacted: Literal[True] | None = None
+    """Set when the step replaced a package that a forget redacted."""
+    blob: str | None = None
+    """Reference of the stored package, once a run store wrote it."""
+
+    @field_validator("entries", mode="plain")
+    @classmethod
+    def _read_entries(cls, value: Iterable[Any]) -> tuple[ManifestEntry, ...]:
+        return tuple(
+            item if isinstance(item, ManifestEntry) else _EntryRecord.parse(item).entry() for item in value
+        )
+
+    @field_serializer("entries")
+    def _write_entries(self, entries: tuple[ManifestEntry, ...]) -> list[dict[str, Any]]:
+        return [_entry_json(entry) for entry in entries]
+
+    def to_json(self) -> str:
+        """Return canonical JSON: declared key order, no spaces, absent fields left out; encodes to UTF-8."""
+        data = self.model_dump(mode="python", by_alias=True, exclude_none=True)
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read what ``to_json`` wrote, without loss.
+
+        Raises:
+            InvalidInputError: For text that is no JSON, an unknown version or a malformed field.
+        """
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError(
+                f"The manifest is not JSON: {error}.", remedy="Pass the text that to_json wrote."
+            ) from None
+        if not isinstance(data, Mapping) or data.get("version") != MANIFEST_VERSION:
+            found = data.get("version") if isinstance(data, Mapping) else None
+            raise InvalidInputError(
+                f"The manifest has version {found!r}.", remedy=f"This release reads version {MANIFEST_VERSION}."
+            )
+        return cls.parse(data)
+
+    @property
+    def digest(self) -> str:
+        """``sha256:<hex>`` of the canonical JSON."""
+        return text_digest(self.to_json())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the entries as a data frame, one row an entry, columns as the fields of ``ManifestEntry``."""
+        import pandas as pd  # noqa: PLC0415  # the package must import without pandas
+
+        return pd.DataFrame(list(self.entries), columns=list(ManifestEntry._fields))
+
+    def _repr_html_(self) -> str:
+        budget = self.budget
+        rows = "".join(
+            f"<tr><td>{html.escape(entry.source)}</td><td>{html.escape(entry.record_id)}</td>"
+            f"<td style='text-align:right'>{entry.tokens:,}</td><td>{html.escape(entry.reason)}</td></tr>"
+            for entry in self.entries[:100]
+        )
+        more = f"<p>{len(self.entries) - 100:,} more entries</p>" if len(self.entries) > 100 else ""
+        head = f"{budget.selected_tokens:,} of {budget.context_tokens:,} tokens, refresh {self.refresh}"
+        return (
+            f"<p><b>{html.escape(head)}</b></p><table><thead><tr><th>source</th><th>record</th><th>tokens</th>"
+            f"<th>reason</th></tr></thead><tbody>{rows}</tbody></table>{more}"
+        )
+
+
+def context_warnings(manifest: ContextManifest) -> tuple[dict[str, str], ...]:
+    """Return one ``context-source-failed`` warning per failed source, in source order; pure."""
+    return tuple(
+        {
+            "type": "context-source-failed",
+            "setting": summary.id,
+            "message": f"Source {summary.id!r} failed: {_reason_of(summary)}",
+        }
+        for summary in manifest.sources
+        if summary.status == "failed"
+    )
+
+
+def summarise_error(error: BaseException | None) -> SourceErrorSummary | None:
+    """Return the short, redacted form of an error that a manifest may keep."""
+    if error is None:
+        return None
+    code = getattr(error, "code", None) if isinstance(error, PlaygroundError) else None
+    return SourceErrorSummary(name=type(error).__name__, code=code, message=redact(str(error)))
+
+
+def redact(text: str) -> str:
+    """Replace credentials and cut to ``ERROR_MESSAGE_LENGTH`` code points."""
+    clean = _SECRETS.sub("[redacted]", text[:SEARCHED_LENGTH])
+    clean = _LONE_SURROGATE.sub("\ufffd", clean)
+    return clean if len(clean) <= ERROR_MESSAGE_LENGTH else clean[: ERROR_MESSAGE_LENGTH - 1] + "…"
+
+
+def _reason_of(summary: SourceSummary) -> str:
+    return summary.error.message if summary.error else "no reason given"
+
+
+class _EntryRecord(RecordedValue):
+    """The recorded form of an entry; checks what is read from outside."""
+
+    source: str
+    kind: EntryKind
+    record_id: str
+    revision: int | None = None
+    digest: str
+    query: str | None = None
+    tokens: int
+    selected: bool
+    reason: Reason
+    score: float | None = None
+
+    def entry(self) -> ManifestEntry:
+        return ManifestEntry(*(getattr(self, name) for name in ManifestEntry._fields))
+
+
+_ENTRY_KEYS: dict[str, str] = {
+    name: _EntryRecord.model_fields[name].alias or name for name in ManifestEntry._fields
+}
+
+
+def _entry_json(entry: ManifestEntry) -> dict[str, Any]:
+    return {key: value for key, value in zip(_ENTRY_KEYS.values(), entry, strict=True) if value is not None}

@@ -1,0 +1,1 @@
+"""Working memory: what a long task must not lose."""
