@@ -1,0 +1,105 @@
+"""Turning bytes into text that every store can hold."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+
+from playground.errors import DocumentError
+
+__all__ = ["decode", "replace_unstorable"]
+
+DETECTION_SAMPLE = 256 * 1024  # bytes that charset detection looks at; the whole file is decoded strictly
+NUL_LIMIT = 10  # one NUL in this many bytes is taken for binary content or UTF-16 without its mark
+# First bytes of the formats people try most often.
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"%PDF-", "a PDF"),
+    (b"PK\x03\x04", "a ZIP archive or an Office document"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a legacy Office document"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF87a", "a GIF picture"),
+    (b"GIF89a", "a GIF picture"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x7fELF", "a program"),
+    (b"PAR1", "a Parquet table"),
+)
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def decode(name: str, data: bytes, warn: Callable[[str], None]) -> str:
+    """Decode UTF-8 with or without mark, UTF-16 with mark, else a detected encoding, which is warned of.
+
+    Raises:
+        DocumentError: When the file is empty, binary, or in no encoding that can be told.
+    """
+    if not data.strip():
+        raise DocumentError(f"{name} is empty.", remedy="Choose a file that has text in it.", name=name)
+    if kind := _binary_kind(data):
+        raise DocumentError(
+            f"{name} is {kind}, not text.",
+            remedy="Export it as Markdown, text, JSON or JSON Lines and load that.",
+            name=name,
+        )
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _strict(name, data, encoding)
+    if data.count(b"\0") * NUL_LIMIT > len(data):
+        raise DocumentError(
+            f"{name} is full of NUL bytes: it is binary, or UTF-16 without a byte order mark.",
+            remedy="Save it as UTF-8 text.",
+            name=name,
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _detected(name, data, warn)
+
+
+def replace_unstorable(text: str, warn: Callable[[str], None]) -> str:
+    """Replace NUL and lone surrogates by U+FFFD, because no database takes them; offsets stay the same."""
+    clean, count = _UNSTORABLE.subn("\ufffd", text)
+    if count:
+        warn(f"{count:,} NUL or lone surrogate characters were replaced by U+FFFD.")
+    return clean
+
+
+def _binary_kind(data: bytes) -> str | None:
+    return next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
+
+
+def _strict(name: str, data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"{name} has the mark of {encoding.removesuffix('-sig').upper()}, but byte {error.start:,} is not.",
+            remedy="Save it again as UTF-8 text.",
+            name=name,
+        ) from None
+
+
+def _detected(name: str, data: bytes, warn: Callable[[str], None]) -> str:
+    from charset_normalizer import from_bytes  # noqa: PLC0415  # only files that are not UTF-8 pay for it
+
+    undecodable = DocumentError(
+        f"{name} is in no text encoding that can be recognised.", remedy="Save it as UTF-8 text.", name=name
+    )
+    best = None if b"\0" in data else from_bytes(data[:DETECTION_SAMPLE]).best()
+    if best is None:
+        raise undecodable
+    try:
+        text = data.decode(best.encoding)
+    except (UnicodeDecodeError, LookupError):
+        raise undecodable from None
+    warn(f"The file is not UTF-8; it was read as {best.encoding}. Check letters with accents.")
+    return text

@@ -1,0 +1,132 @@
+"""Reading files into documents: Markdown, text, JSON and JSON Lines.
+
+What a file is comes from its content first and its name second. One unreadable file never stops the others:
+it becomes a typed error that names the file and what to do. Pure: bytes in, values out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from playground.errors import DocumentError
+from playground.retrieval.decoding import decode, replace_unstorable
+from playground.retrieval.headings import headings_of
+from playground.retrieval.json_records import JsonRecord, read_json_records
+from playground.retrieval.media_types import JSON, JSON_LINES, MARKDOWN, TEXT, media_type_of
+
+__all__ = ["SIZE_LIMIT", "Document", "LoadResult", "LoadWarning", "load_documents"]
+
+SIZE_LIMIT = 200 * 1024 * 1024  # bytes of one file
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text to search in.
+
+    Attributes:
+        id: Unique within a load and within a project.
+        title: What people see.
+        text: The whole text; offsets of chunks point into it, in code points.
+        source_name: The file it came from.
+        media_type: ``text/markdown``, ``text/plain``, ``application/json`` or ``application/jsonl``.
+        meta: Further fields of a JSON record, as they came.
+    """
+
+    id: str
+    title: str
+    text: str
+    source_name: str = ""
+    media_type: str = TEXT
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadWarning:
+    """Something a person should know about a file that was read all the same."""
+
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """Everything a load gave: nothing is dropped without a warning or an error that says so."""
+
+    documents: tuple[Document, ...]
+    warnings: tuple[LoadWarning, ...] = ()
+    errors: tuple[DocumentError, ...] = ()
+
+
+def load_documents(files: Iterable[tuple[str, bytes]], *, size_limit: int = SIZE_LIMIT) -> LoadResult:
+    """Read files into documents, in the order given. O(bytes).
+
+    Args:
+        files: Pairs of file name and content.
+        size_limit: Largest file that is read, in bytes.
+
+    Returns:
+        Documents with unique ids (a repeated id gets ``~2``, ``~3`` … and a warning), the warnings, and one
+        ``DocumentError`` for each file that could not be read.
+    """
+    documents: list[Document] = []
+    warnings: list[LoadWarning] = []
+    errors: list[DocumentError] = []
+    seen: dict[str, int] = {}
+    for name, data in files:
+        notes: list[str] = []
+        try:
+            read = _read(name, data, size_limit, notes.append)
+        except DocumentError as error:
+            errors.append(error)
+            continue
+        documents.extend(_with_unique_ids(read, seen, notes.append))
+        warnings.extend(LoadWarning(name, note) for note in notes)
+    return LoadResult(tuple(documents), tuple(warnings), tuple(errors))
+
+
+Warn = Callable[[str], None]
+
+
+def _read(name: str, data: bytes, size_limit: int, warn: Warn) -> list[Document]:
+    if len(data) > size_limit:
+        raise DocumentError(
+            f"{name} has {len(data):,} bytes, the limit is {size_limit:,}.",
+            remedy="Split the file into smaller ones.",
+            name=name,
+        )
+    text = decode(name, data, warn)
+    media_type = media_type_of(name, text, warn)
+    if media_type in {JSON, JSON_LINES}:
+        return [
+            _from_record(name, media_type, record) for record in read_json_records(name, text, media_type, warn)
+        ]
+    text = replace_unstorable(text, warn)
+    stem = PurePosixPath(name.replace("\\", "/")).stem or name
+    title = stem
+    if media_type == MARKDOWN:
+        title = next((heading.title for heading in headings_of(text) if heading.title), stem)
+    return [Document(name, title, text, name, media_type)]
+
+
+def _from_record(name: str, media_type: str, record: JsonRecord) -> Document:
+    identifier = record.id if record.id is not None else f"{name}#{record.position}"
+    return Document(identifier, record.title or identifier, record.text, name, media_type, record.meta)
+
+
+def _with_unique_ids(read: Iterable[Document], seen: dict[str, int], warn: Warn) -> Iterable[Document]:
+    for document in read:
+        identifier = document.id
+        while identifier in seen:
+            seen[document.id] += 1
+            identifier = f"{document.id}~{seen[document.id]}"
+        seen[identifier] = 1
+        if identifier == document.id:
+            yield document
+            continue
+        warn(f"The id {document.id!r} occurs more than once; a later document became {identifier!r}.")
+        yield Document(
+            identifier, document.title, document.text, document.source_name, document.media_type, document.meta
+        )

@@ -1,0 +1,176 @@
+"""JSON and JSON Lines as records with a text.
+
+A record is an object with ``text`` (or ``content``), and optionally ``id`` and ``title``; everything else is
+kept as its meta data. A file is one object, a list of objects, or one object a line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from playground.errors import DocumentError
+from playground.retrieval.decoding import replace_unstorable
+
+__all__ = ["DEPTH_LIMIT", "JsonRecord", "looks_like_records", "read_json_records"]
+
+DEPTH_LIMIT = 64  # levels; far below the interpreter's recursion limit, so that values can be written again
+_TEXT_FIELDS = ("text", "content")
+_JSON: Literal["application/json"] = "application/json"
+_JSON_LINES: Literal["application/jsonl"] = "application/jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRecord:
+    """One record of a file; ``position`` counts from 0."""
+
+    position: int
+    text: str
+    id: str | None = None
+    title: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+def looks_like_records(text: str) -> Literal["application/json", "application/jsonl"] | None:
+    """Say which kind of JSON records ``text`` is, or ``None`` when it is prose.
+
+    Only the first line is parsed for JSON Lines, so that prose costs nothing.
+    """
+    start = text.lstrip()[:1]
+    if start not in {"{", "["}:
+        return None
+    first, _, rest = text.lstrip().partition("\n")
+    if start == "{" and rest.strip() and _is_record(_try_parse(first)):
+        return _JSON_LINES
+    value = _try_parse(text)
+    items = value if isinstance(value, list) else [value]
+    return _JSON if items and all(map(_is_record, items)) else None
+
+
+def read_json_records(
+    name: str, text: str, media_type: str, warn: Callable[[str], None]
+) -> tuple[JsonRecord, ...]:
+    """Read every record of a file; a file with one bad record is refused as a whole.
+
+    Raises:
+        DocumentError: When the file is not JSON, nests deeper than ``DEPTH_LIMIT``, or a record has no text.
+    """
+    values = _lines(name, text) if media_type == _JSON_LINES else _whole(name, text)
+    notes: dict[str, None] = {}
+    records = tuple(
+        _record(name, position, where, value, notes.setdefault)
+        for position, (where, value) in enumerate(values)
+    )
+    for note in notes:
+        warn(note)
+    if not records:
+        raise DocumentError(f"{name} holds no record.", remedy="Add at least one object with text.", name=name)
+    return records
+
+
+def _whole(name: str, text: str) -> list[tuple[str, Any]]:
+    value = _parse(name, text, "")
+    if isinstance(value, list):
+        return [(f"record {number}", item) for number, item in enumerate(value, 1)]
+    return [("record 1", value)]
+
+
+def _lines(name: str, text: str) -> list[tuple[str, Any]]:
+    # Only line feeds end a line of JSON Lines; U+2028 and its like may stand inside a string.
+    numbered = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))
+    return [(f"line {number}", _parse(name, line, f"line {number}: ")) for number, line in numbered if line]
+
+
+def _record(name: str, position: int, where: str, value: Any, warn: Callable[[str], Any]) -> JsonRecord:
+    if not _is_record(value):
+        raise DocumentError(
+            f"{name}, {where}: there is no text.",
+            remedy='Give each record a non-empty string "text" (or "content"); "id" and "title" are optional.',
+            name=name,
+        )
+    if _depth_exceeds(value, DEPTH_LIMIT):
+        raise _too_deep(name, f"{where}: ")
+    clean = _replaced(value, warn)
+    text_field = _text_field(clean)
+    identifier = clean.get("id")
+    has_id = isinstance(identifier, str | int) and not isinstance(identifier, bool) and identifier != ""
+    title = clean.get("title")
+    used = {text_field, "id" if has_id else "", "title" if isinstance(title, str) else ""}
+    return JsonRecord(
+        position=position,
+        text=clean[text_field],
+        id=str(identifier) if has_id else None,
+        title=title if isinstance(title, str) else "",
+        meta={key: item for key, item in clean.items() if key not in used},
+    )
+
+
+def _is_record(value: Any) -> bool:
+    return isinstance(value, dict) and bool(_text_field(value))
+
+
+def _text_field(record: Mapping[str, Any]) -> str:
+    for name in _TEXT_FIELDS:
+        text = record.get(name)
+        if isinstance(text, str) and text.strip():
+            return name
+    return ""
+
+
+def _parse(name: str, text: str, where: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise _too_deep(name, where) from None
+    except ValueError as error:
+        raise DocumentError(
+            f"{name} is not valid JSON: {where}{error}.",
+            remedy="Correct it, or rename the file to .txt if it is plain text.",
+            name=name,
+        ) from None
+
+
+def _try_parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _too_deep(name: str, where: str) -> DocumentError:
+    return DocumentError(
+        f"{name} nests too deep: {where}more than {DEPTH_LIMIT} levels.",
+        remedy="Flatten the records.",
+        name=name,
+    )
+
+
+def _depth_exceeds(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _replaced(value: Any, warn: Callable[[str], Any]) -> Any:
+    if isinstance(value, str):
+        return replace_unstorable(value, warn)
+    if isinstance(value, dict):
+        return {_replaced(key, warn): _replaced(item, warn) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, warn) for item in value]
+    return value

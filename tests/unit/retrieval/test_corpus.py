@@ -1,0 +1,81 @@
+"""Chunk numbers and the place of a chunk in its document."""
+
+from __future__ import annotations
+
+import pytest
+
+from playground.errors import InvalidInputError
+from playground.retrieval.chunking import chunk_blocks, chunk_fixed
+from playground.retrieval.corpus import Corpus, chunk_documents, search_text
+from playground.retrieval.documents import Document
+from playground.retrieval.headings import heading_path, headings_of
+
+
+def document(identifier: str, text: str) -> Document:
+    return Document(identifier, identifier.upper(), text)
+
+
+def numbers(corpus: Corpus) -> dict[int, str]:
+    return {chunk.index: chunk.text for chunk in corpus.chunks}
+
+
+def test_numbers_are_given_once_and_never_again() -> None:
+    corpus = Corpus().with_documents([document("a", "one"), document("b", "two")], chunk_fixed)
+    assert numbers(corpus) == {0: "one", 1: "two"}
+    corpus = corpus.without(["b"])
+    assert numbers(corpus) == {0: "one"}
+    corpus = corpus.with_documents([document("c", "three")], chunk_fixed)
+    assert numbers(corpus) == {0: "one", 2: "three"}
+    corpus = corpus.without(["a", "c"]).with_documents([document("a", "one")], chunk_fixed)
+    assert numbers(corpus) == {3: "one"}
+
+
+def test_the_same_document_again_changes_nothing_and_a_new_text_gets_new_numbers() -> None:
+    corpus = Corpus().with_documents([document("a", "one"), document("b", "two")], chunk_fixed)
+    assert corpus.with_documents([document("a", "one")], chunk_fixed) == corpus
+    changed = corpus.with_documents([document("a", "uno")], chunk_fixed)
+    assert numbers(changed) == {1: "two", 2: "uno"}
+
+
+def test_a_chunk_knows_its_document_its_part_and_the_headings_above_it() -> None:
+    text = "# Cards\n\nintro\n\n## Lost\n\ncall us\n\n# Fees\n\nnone"
+    chunks = chunk_documents([document("a", text)], chunk_blocks, start=5)
+    assert [chunk.index for chunk in chunks] == [5, 6, 7]
+    assert chunks[1].meta == {
+        "document": "a",
+        "title": "A",
+        "headings": ("Cards", "Lost"),
+        "part": 2,
+        "parts": 3,
+    }
+    assert chunks[2].meta["headings"] == ("Fees",)
+
+
+def test_chunks_of_white_space_are_left_out() -> None:
+    chunks = chunk_documents([document("a", " " * 5_000), document("b", "x")], chunk_fixed)
+    assert [(chunk.index, chunk.text) for chunk in chunks] == [(0, "x")]
+
+
+def test_two_documents_with_one_id_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="'a'"):
+        chunk_documents([document("a", "x"), document("a", "y")], chunk_fixed)
+
+
+def test_search_text_names_what_the_chunk_does_not_show() -> None:
+    text = "# Gold card\n\nintro\n\n## Fees\n\nnone"
+    chunks = chunk_documents([Document("a", "Gold card", text)], chunk_blocks)
+    assert search_text(chunks[0]) == chunks[0].text
+    assert search_text(chunks[1]) == "Gold card\n## Fees\n\nnone"
+
+
+def test_a_deeper_heading_ends_with_its_parent() -> None:
+    text = "### C\n# A\n## B\n# D\n"
+    headings = headings_of(text)
+    assert [heading_path(headings, heading.offset) for heading in headings] == [
+        ("C",),
+        ("A",),
+        ("A", "B"),
+        ("D",),
+    ]
+    assert heading_path(headings, 0) == ("C",)
+    assert heading_path((), 3) == ()

@@ -1,0 +1,172 @@
+"""Loading files: content first, name second, and one bad file never stops the others."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+
+from playground.errors import DocumentError
+from playground.retrieval.documents import load_documents
+
+
+def only_error(name: str, data: bytes, **options: int) -> DocumentError:
+    result = load_documents([(name, data), ("good.md", b"# Good\n\ntext")], **options)
+    assert [document.id for document in result.documents] == ["good.md"]
+    assert len(result.errors) == 1
+    error = result.errors[0]
+    assert error.name == name
+    assert name in str(error)
+    assert error.remedy
+    return error
+
+
+def test_markdown_takes_its_title_from_the_first_heading_outside_code() -> None:
+    text = "```\n# not this\n```\n\n## Refunds ##\n\nText."
+    (document,) = load_documents([("a/b.md", text.encode())]).documents
+    assert (document.id, document.title, document.text) == ("a/b.md", "Refunds", text)
+    assert document.media_type == "text/markdown"
+
+
+def test_plain_text_takes_its_title_from_the_file_name() -> None:
+    (document,) = load_documents([("notes.txt", b"hello")]).documents
+    assert (document.title, document.media_type, document.source_name) == ("notes", "text/plain", "notes.txt")
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ("Größe".encode(), "Größe"),
+        (b"\xef\xbb\xbfplain", "plain"),
+        ("Größe".encode("utf-16"), "Größe"),
+        (b"\xfe\xff" + "Größe".encode("utf-16-be"), "Größe"),
+    ],
+)
+def test_utf8_and_utf16_with_marks_are_read_without_a_warning(data: bytes, expected: str) -> None:
+    result = load_documents([("a.txt", data)])
+    assert result.documents[0].text == expected
+    assert not result.warnings
+
+
+def test_another_encoding_is_detected_and_warned_of() -> None:
+    text = "Für die Änderung der Straße müssen Sie größere Gebühren bezahlen. " * 20
+    result = load_documents([("a.txt", text.encode("cp1252"))])
+    assert result.documents[0].text == text
+    assert "not UTF-8" in result.warnings[0].message
+
+
+def test_a_few_nul_characters_are_replaced_and_warned_of() -> None:
+    data = b"some words\x00 and many more words that follow the one odd byte in this otherwise sound text " * 2
+    result = load_documents([("a.txt", data)])
+    assert result.documents[0].text.count("\ufffd") == 2
+    assert "\0" not in result.documents[0].text
+    assert "U+FFFD" in result.warnings[0].message
+
+
+def test_lone_surrogates_from_json_are_replaced_everywhere_and_warned_of() -> None:
+    data = rb'{"text": "a\ud800b\u0000c", "title": "t\udfff", "tags": ["\ud83d"]}'
+    result = load_documents([("a.json", data)])
+    (document,) = result.documents
+    assert document.text == "a\ufffdb\ufffdc"
+    assert document.title == "t\ufffd"
+    assert document.meta == {"tags": ["\ufffd"]}
+    assert result.warnings
+    document.text.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("empty.md", b"", "empty"),
+        ("blank.md", b" \n\t ", "empty"),
+        ("paper.pdf", b"%PDF-1.7 ...", "PDF"),
+        ("renamed.md", b"PK\x03\x04rest", "ZIP"),
+        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", "legacy"),
+        ("utf16-without-mark.txt", "hello".encode("utf-16-le"), "NUL"),
+        ("noise.txt", bytes(range(1, 256)) * 4 + b"\0", "encoding"),
+        ("torn.txt", b"\xef\xbb\xbfab\xff", "UTF-8"),
+        ("half.txt", b"\xff\xfea", "UTF-16"),
+        ("broken.json", b'{"text": "a"', "not valid JSON"),
+        ("broken.jsonl", b'{"text": "a"}\n{"text"', "line 2"),
+        ("prose.json", b"once upon a time", "not valid JSON"),
+        ("nan.json", b'{"text": "a", "n": NaN}', "NaN"),
+        ("no-text.json", b'[{"text": "a"}, {"title": "b"}]', "record 2"),
+        ("empty-text.jsonl", b'{"text": "a"}\n\n{"text": "  "}', "line 3"),
+        ("number.json", b"7", "record 1"),
+        ("nothing.json", b"[]", "no record"),
+        ("deep.json", b'{"text": "a", "x": ' + b"[" * 70 + b"]" * 70 + b"}", "too deep"),
+        ("abyss.json", b"[" * 200_000, "too deep"),
+    ],
+)
+def test_an_unreadable_file_is_a_typed_error_and_the_others_load(name: str, data: bytes, words: str) -> None:
+    error = only_error(name, data)
+    assert words in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_file_over_the_limit_is_refused_with_both_sizes() -> None:
+    error = only_error("big.txt", b"x" * 1_001, size_limit=1_000)
+    assert "1,001" in str(error)
+    assert "1,000" in str(error)
+
+
+def test_json_records_give_id_title_text_and_keep_the_rest() -> None:
+    data = json.dumps([{"id": 7, "title": "T", "content": "c", "lang": "en"}, {"text": "d"}]).encode()
+    first, second = load_documents([("a.json", data)]).documents
+    assert (first.id, first.title, first.text, first.meta) == ("7", "T", "c", {"lang": "en"})
+    assert (second.id, second.title, second.text) == ("a.json#1", "a.json#1", "d")
+
+
+def test_json_lines_may_hold_line_separators_inside_strings() -> None:
+    data = '{"id": "a", "text": "one\u2028two"}\r\n\n{"id": "b", "text": "three"}\n'.encode()
+    assert [d.text for d in load_documents([("a.jsonl", data)]).documents] == ["one\u2028two", "three"]
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type"),
+    [
+        (b'{"text": "a"}', "application/json"),
+        (b'[{"text": "a"}]', "application/json"),
+        (b'{"text": "a"}\n{"text": "b"}', "application/jsonl"),
+    ],
+)
+def test_records_are_recognised_whatever_the_file_is_called(data: bytes, media_type: str) -> None:
+    result = load_documents([("data.txt", data)])
+    assert result.documents[0].media_type == media_type
+    assert result.documents[0].text == "a"
+    assert "JSON records" in result.warnings[0].message
+
+
+@pytest.mark.parametrize(
+    "text", ["[link](x) and more", "{curly} prose", '[1, 2]\n\nis a list, {"text": 1} not']
+)
+def test_prose_that_starts_like_json_stays_prose(text: str) -> None:
+    (document,) = load_documents([("a.md", text.encode())]).documents
+    assert document.text == text
+
+
+def test_an_unknown_type_is_read_as_text_and_warned_of() -> None:
+    result = load_documents([("page.html", b"<p>hello</p>")])
+    assert result.documents[0].text == "<p>hello</p>"
+    assert ".html" in result.warnings[0].message
+
+
+def test_duplicate_ids_are_flagged_and_nothing_is_lost() -> None:
+    data = json.dumps(
+        [{"id": i, "text": t} for i, t in zip(["a", "a", "a~2", "a"], "1234", strict=True)]
+    ).encode()
+    result = load_documents([("x.json", data)])
+    assert [(d.id, d.text) for d in result.documents] == [
+        ("a", "1"),
+        ("a~2", "2"),
+        ("a~2~2", "3"),
+        ("a~3", "4"),
+    ]
+    assert len(result.warnings) == 3
+
+
+def test_the_same_file_twice_keeps_both() -> None:
+    result = load_documents([("a.txt", b"one"), ("a.txt", b"two")])
+    assert [d.id for d in result.documents] == ["a.txt", "a.txt~2"]
+    assert "more than once" in result.warnings[0].message
