@@ -16,11 +16,6 @@ __all__ = ["escape_attribute", "escape_text", "one_line", "replace_forbidden"]
 REPLACEMENT = "\ufffd"
 # Everything outside XML's Char production: C0 controls except tab, LF and CR, surrogates, U+FFFE and U+FFFF.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_TEXT = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
-_TEXT_TABLE = str.maketrans(_TEXT)
-_TEXT_PATTERN = re.compile("[&<>\r]")
-_ATTRIBUTE_TABLE = str.maketrans({**_TEXT, '"': "&quot;", "\t": "&#9;", "\n": "&#10;"})
-_ATTRIBUTE_PATTERN = re.compile('[&<>"\t\n\r]')
 # Every character that some reader takes for the end of a line (Unicode 5.8 and str.splitlines).
 _LINE_BREAKS = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
@@ -34,14 +29,13 @@ def replace_forbidden(text: str) -> str:
 
 def escape_text(text: str) -> str:
     """Escape for element content. A parser gives back ``replace_forbidden(text)`` exactly."""
-    clean = replace_forbidden(text)
-    return clean.translate(_TEXT_TABLE) if _TEXT_PATTERN.search(clean) else clean
+    clean = replace_forbidden(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return clean.replace("\r", "&#13;")
 
 
 def escape_attribute(text: str) -> str:
     """Escape for an attribute value in double quotes. Tab, LF and CR survive as numeric references."""
-    clean = replace_forbidden(text)
-    return clean.translate(_ATTRIBUTE_TABLE) if _ATTRIBUTE_PATTERN.search(clean) else clean
+    return escape_text(text).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")
 
 
 def one_line(text: str) -> str:

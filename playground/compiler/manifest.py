@@ -8,10 +8,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
-from pydantic import Field, field_serializer, field_validator
+from pydantic import ConfigDict, Field, field_serializer, field_validator
 
 from playground.compiler.values import Kind, SourceStatus, text_digest
 from playground.errors import InvalidInputError, PlaygroundError
@@ -26,6 +26,7 @@ __all__ = [
     "EntryKind",
     "EstimatorKind",
     "Fallback",
+    "ManifestEntries",
     "ManifestEntry",
     "PlacementSummary",
     "Reason",
@@ -70,6 +71,53 @@ class ManifestEntry(NamedTuple):
     selected: bool
     reason: Reason
     score: float | None
+
+
+class ManifestEntries(Sequence[ManifestEntry]):
+    """Entries as columns; rows are made when they are read.
+
+    A compile of twenty thousand candidates would otherwise spend most of its time on rows nobody looks at.
+    """
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: Sequence[Sequence[Any]]) -> None:
+        self._columns = tuple(columns)
+
+    @classmethod
+    def of(cls, entries: Iterable[ManifestEntry]) -> ManifestEntries:
+        """Return the columns of ``entries``."""
+        return cls(list(zip(*entries, strict=True)) or [()] * len(ManifestEntry._fields))
+
+    def column(self, name: str) -> Sequence[Any]:
+        """Return one field of every entry; read only."""
+        return self._columns[ManifestEntry._fields.index(name)]
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    @overload
+    def __getitem__(self, index: int) -> ManifestEntry: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ManifestEntry, ...]: ...
+    def __getitem__(self, index: int | slice) -> ManifestEntry | tuple[ManifestEntry, ...]:
+        if isinstance(index, slice):
+            return tuple(map(ManifestEntry, *(column[index] for column in self._columns)))
+        return ManifestEntry(*(column[index] for column in self._columns))
+
+    def __iter__(self) -> Iterator[ManifestEntry]:
+        return map(ManifestEntry, *self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ManifestEntries | tuple | list):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"ManifestEntries({list(self)!r})"
 
 
 class SourceErrorSummary(RecordedValue):
@@ -152,6 +200,8 @@ class PlacementSummary(RecordedValue):
 class ContextManifest(RecordedValue):
     """The record of one compile, format version 1."""
 
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     version: Literal[1] = MANIFEST_VERSION
     """Version of the recorded format."""
     run_id: str = ""
@@ -164,8 +214,8 @@ class ContextManifest(RecordedValue):
     """Why the sources were asked, or ``reused``."""
     fallback: Fallback | None = None
     """What had to give way, if anything."""
-    entries: tuple[ManifestEntry, ...] = ()
-    """Working-memory items, then each source's candidates in their order."""
+    entries: ManifestEntries = ManifestEntries.of(())
+    """Working-memory items, then each source's candidates in their order; a sequence of ``ManifestEntry``."""
     sources: tuple[SourceSummary, ...] = ()
     """One row a source, in source order."""
     budget: BudgetSummary
@@ -183,13 +233,15 @@ class ContextManifest(RecordedValue):
 
     @field_validator("entries", mode="plain")
     @classmethod
-    def _read_entries(cls, value: Iterable[Any]) -> tuple[ManifestEntry, ...]:
-        return tuple(
+    def _read_entries(cls, value: Iterable[Any]) -> ManifestEntries:
+        if isinstance(value, ManifestEntries):
+            return value
+        return ManifestEntries.of(
             item if isinstance(item, ManifestEntry) else _EntryRecord.parse(item).entry() for item in value
         )
 
     @field_serializer("entries")
-    def _write_entries(self, entries: tuple[ManifestEntry, ...]) -> list[dict[str, Any]]:
+    def _write_entries(self, entries: ManifestEntries) -> list[dict[str, Any]]:
         return [_entry_json(entry) for entry in entries]
 
     def to_json(self) -> str:
@@ -227,7 +279,7 @@ class ContextManifest(RecordedValue):
         """Return the entries as a data frame, one row an entry, columns as the fields of ``ManifestEntry``."""
         import pandas as pd  # noqa: PLC0415  # the package must import without pandas
 
-        return pd.DataFrame(list(self.entries), columns=list(ManifestEntry._fields))
+        return pd.DataFrame({name: self.entries.column(name) for name in ManifestEntry._fields})
 
     def _repr_html_(self) -> str:
         budget = self.budget

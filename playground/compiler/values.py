@@ -101,9 +101,8 @@ class ContextCandidate:
     mandatory: bool = False
     query: str | None = None
     match: str | None = None
-    # Lengths of the escaped text and of the attributes after `kind`, in code points of the rendered record.
-    text_length: int = field(init=False, repr=False, compare=False)
-    attributes_length: int = field(init=False, repr=False, compare=False)
+    # Code points of the rendered record beside what its source adds: attributes after `kind`, escaped text.
+    rendered_length: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.record_id, str) or not isinstance(self.text, str):
@@ -128,8 +127,7 @@ class ContextCandidate:
                 raise InvalidInputError(f"A candidate's {name} is not a string.")
         text = self.text
         escapes = 4 * text.count("&") + 3 * text.count("<") + 3 * text.count(">") + 4 * text.count("\r")
-        assign(self, "text_length", len(text) + escapes)
-        assign(self, "attributes_length", len(self.attributes()))
+        assign(self, "rendered_length", len(self.attributes()) + len(text) + escapes)
 
     def attributes(self) -> str:
         """Return the escaped attributes after ``kind``, each with a leading space; absent ones are left out."""

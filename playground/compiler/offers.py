@@ -1,0 +1,352 @@
+"""Offers: all candidates in their order, counted, with what is settled before any budget.
+
+Pure. Everything here depends on the candidates, the history and the estimator, not on the budget: a sweep or
+a slider prepares offers once and selects from them thousands of times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any
+
+from playground.compiler.manifest import EstimatorKind, Fallback, Reason, Refresh
+from playground.compiler.placement import standing_placements
+from playground.compiler.rendering import (
+    record_overhead,
+    record_piece,
+    render_records,
+    render_tail,
+    retrieval_frame,
+    tail_frame,
+)
+from playground.compiler.values import (
+    ContextBlock,
+    ContextCandidate,
+    Kind,
+    PlacedEntry,
+    SourceResult,
+    whole_number,
+)
+from playground.errors import InvalidInputError, InvalidRequestError, Phase
+from playground.messages import Message, as_messages
+from playground.tokens import TokenEstimator
+from playground.working_memory.rendering import SECTIONS, MemoryLine, memory_lines
+from playground.working_memory.snapshot import WorkingMemorySnapshot
+
+__all__ = ["CompileInputs", "MemoryOffers", "Offers", "prepare"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompileInputs:
+    """Everything a compile takes beside the budget; see ``compile_context`` for the fields."""
+
+    results: Sequence[SourceResult]
+    messages: Sequence[Message | Mapping[str, Any]]
+    input_tokens: int
+    used_tokens: int
+    working_memory: WorkingMemorySnapshot | None = None
+    estimator: TokenEstimator = field(default_factory=TokenEstimator)
+    run_id: str = ""
+    step: int = 0
+    retrieval_pass: int = 1
+    refresh: Refresh = "initial"
+    placed: Sequence[PlacedEntry] = ()
+    phase: Phase = "compile"
+    redacted: bool = False
+    fallback: Fallback | None = None
+    tail_kept: bool = False
+    cache_prefix_changed: bool = False
+    estimator_kind: EstimatorKind | None = None
+
+    @property
+    def room(self) -> int:
+        """Tokens the request leaves; negative when it is over-full already."""
+        return self.input_tokens - self.used_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOffers:
+    """Working memory's lines, counted.
+
+    Attributes:
+        lines: In fill order, mandatory ones first.
+        tokens: Tokens of each line alone.
+        first_tokens: Tokens of each line together with its section's tags, for the first of a section.
+        owed: Whether the block must be placed even without optional lines.
+        frame_tokens: Tokens of the block without lines.
+    """
+
+    lines: tuple[MemoryLine, ...] = ()
+    tokens: tuple[int, ...] = ()
+    first_tokens: tuple[int, ...] = ()
+    owed: bool = False
+    frame_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Candidates in manifest order as parallel columns, with indexes into them.
+
+    Attributes:
+        inputs: What was prepared.
+        candidates: In source order; in a source mandatory first, then by descending score.
+        sources: Number of each candidate's result in ``inputs.results``.
+        tokens: Tokens of each candidate's piece.
+        settled: Reasons that hold under any budget; ``None`` for contenders.
+        mandatory: Contenders that must be placed.
+        ranking: Optional contenders by descending score, then source order, then record id.
+        by_kind: ``ranking`` split by kind, kinds in the order of their first source.
+        twins: Group number of each optional contender whose text another one shares.
+        memory: Working memory's lines.
+        frame_tokens: Tokens of the retrieval block without records.
+        required_tokens: Estimate of the blocks with the mandatory content alone; 0 when there is none.
+    """
+
+    inputs: CompileInputs
+    candidates: list[ContextCandidate]
+    sources: list[int]
+    tokens: list[int]
+    settled: list[Reason | None]
+    mandatory: list[int]
+    ranking: list[int]
+    by_kind: dict[Kind, list[int]]
+    twins: dict[int, int]
+    memory: MemoryOffers
+    frame_tokens: int
+    required_tokens: int
+
+    def render(self, records: Iterable[int], lines: Sequence[int]) -> tuple[ContextBlock, ...]:
+        """Return the blocks that show these candidates and working-memory lines; either may be missing."""
+        inputs = self.inputs
+        blocks = []
+        chosen = [(inputs.results[self.sources[i]], self.candidates[i]) for i in sorted(records)]
+        if chosen:
+            blocks.append(render_records(chosen, step=inputs.step, retrieval_pass=inputs.retrieval_pass))
+        if inputs.working_memory is not None and (lines or self.memory.owed):
+            shown = [self.memory.lines[i] for i in sorted(lines)]
+            # Stable: the fill order holds within a section, whatever the order of the sections.
+            shown.sort(key=lambda line: SECTIONS.index(line.section))
+            blocks.append(render_tail(inputs.working_memory, shown))
+        return tuple(blocks)
+
+
+def prepare(inputs: CompileInputs) -> Offers:
+    """Order and count what the sources offer. O(n log n).
+
+    Raises:
+        InvalidInputError: When a number, the messages or the results are malformed, or two results share an id.
+        InvalidRequestError: When a required source failed.
+    """
+    _check(inputs)
+    counter = _PieceCounter(inputs.estimator)
+    candidates: list[ContextCandidate] = []
+    sources: list[int] = []
+    tokens: list[int] = []
+    settled: list[Reason | None] = []
+    standing = standing_placements(inputs.placed, inputs.messages)
+    for number, result in enumerate(inputs.results):
+        ordered = _ordered(result.candidates)
+        candidates += ordered
+        sources += [number] * len(ordered)
+        tokens += counter.count(result, ordered)
+        settled += _settled_in_source(result, ordered, inputs.placed, standing)
+    contenders = [i for i, reason in enumerate(settled) if reason is None]
+    flags = list(map(attrgetter("mandatory"), candidates))
+    mandatory = [i for i in contenders if flags[i]]
+    mandatory = _settle_repeated_texts(contenders, mandatory, candidates, settled, standing)
+    ranking = _ranking([i for i in contenders if settled[i] is None and not flags[i]], candidates)
+    kinds = [result.kind for result in inputs.results]
+    by_kind = {kind: [i for i in ranking if kinds[sources[i]] == kind] for kind in dict.fromkeys(kinds)}
+    memory = _memory_offers(inputs)
+    frame = retrieval_frame(step=inputs.step, retrieval_pass=inputs.retrieval_pass)
+    offers = Offers(
+        inputs=inputs,
+        candidates=candidates,
+        sources=sources,
+        tokens=tokens,
+        settled=settled,
+        mandatory=mandatory,
+        ranking=ranking,
+        by_kind=by_kind,
+        twins=_twins(ranking, candidates),
+        memory=memory,
+        frame_tokens=inputs.estimator.estimate([Message("user", frame)]),
+        required_tokens=0,
+    )
+    return _with_required_tokens(offers)
+
+
+def _check(inputs: CompileInputs) -> None:
+    for name in ("input_tokens", "used_tokens", "step", "retrieval_pass"):
+        whole_number(getattr(inputs, name), f"{name}")
+    as_messages(inputs.messages)
+    if not all(isinstance(result, SourceResult) for result in inputs.results):
+        raise InvalidInputError("The results are not all SourceResult values.")
+    ids = [result.source_id for result in inputs.results]
+    for source_id in ids:
+        if ids.count(source_id) > 1:
+            raise InvalidInputError(
+                f"Two sources have the id {source_id!r}.",
+                remedy="Give one of them another id; the default is its kind.",
+            )
+    for result in inputs.results:
+        if result.required and result.status == "failed":
+            raise InvalidRequestError(
+                f"The required source {result.source_id!r} failed.",
+                remedy="Mend the source, or make it optional to compile without it.",
+            ) from result.error
+
+
+def _ordered(candidates: Sequence[ContextCandidate]) -> list[ContextCandidate]:
+    """Mandatory first, then descending score; equal scores in the total order of ``tie_key``."""
+    ordered = sorted(candidates, key=attrgetter("score"), reverse=True)
+    # Sorting by the float alone is fast; only runs of equal scores need the long key.
+    scores = map(attrgetter("score"), ordered)
+    ties = [i for i, (one, next_one) in enumerate(pairwise(scores)) if one == next_one]
+    while ties:
+        last = ties.pop()
+        first = last
+        while ties and ties[-1] == first - 1:
+            first = ties.pop()
+        ordered[first : last + 2] = sorted(ordered[first : last + 2], key=ContextCandidate.tie_key)
+    if any(map(attrgetter("mandatory"), ordered)):
+        ordered.sort(key=lambda candidate: not candidate.mandatory)
+    return ordered
+
+
+def _settled_in_source(
+    result: SourceResult,
+    ordered: Sequence[ContextCandidate],
+    placed: Sequence[PlacedEntry],
+    standing: Sequence[PlacedEntry],
+) -> list[Reason | None]:
+    """Reasons that follow from the record's identity: limit, already placed, superseded, offered twice."""
+    settled: list[Reason | None] = [None] * len(ordered)
+    mandatory = sum(map(attrgetter("mandatory"), ordered))
+    if result.limit is not None and len(ordered) > mandatory + result.limit:
+        first = mandatory + result.limit
+        settled[first:] = ["limit"] * (len(ordered) - first)
+    placed = [entry for entry in placed if entry.source == result.source_id]
+    if not placed and len(set(map(attrgetter("record_id"), ordered))) == len(ordered):
+        return settled
+    newest: dict[str, int] = {}
+    known = [(entry.record_id, entry.revision) for entry in placed]
+    known += [(candidate.record_id, candidate.revision) for candidate in ordered]
+    for record_id, revision in known:
+        newest[record_id] = max(newest.get(record_id, -1), _revision(revision))
+    here = {(entry.record_id, entry.digest) for entry in standing if entry.source == result.source_id}
+    seen: set[str] = set()
+    for index, candidate in enumerate(ordered):
+        if settled[index] is not None:
+            continue
+        if (candidate.record_id, candidate.digest) in here:
+            settled[index] = "already-placed"
+        elif _revision(candidate.revision) < newest[candidate.record_id]:
+            settled[index] = "superseded"
+        elif candidate.record_id in seen:
+            settled[index] = "duplicate"
+        else:
+            seen.add(candidate.record_id)
+    return settled
+
+
+def _settle_repeated_texts(
+    contenders: Sequence[int],
+    mandatory: Sequence[int],
+    candidates: Sequence[ContextCandidate],
+    settled: list[Reason | None],
+    standing: Sequence[PlacedEntry],
+) -> list[int]:
+    """Mark contenders whose text is in the history or mandatory anyway; return the mandatory ones left."""
+    taken = {entry.digest for entry in standing}
+    kept = []
+    for i in mandatory:
+        if candidates[i].digest in taken:
+            settled[i] = "duplicate"
+        else:
+            taken.add(str(candidates[i].digest))
+            kept.append(i)
+    if taken:
+        for i in contenders:
+            if candidates[i].digest in taken and not candidates[i].mandatory:
+                settled[i] = "duplicate"
+    return kept
+
+
+def _ranking(contenders: list[int], candidates: Sequence[ContextCandidate]) -> list[int]:
+    # Contenders come in source order and in rank order within a source, and the sort is stable.
+    scores = list(map(attrgetter("score"), candidates))
+    return sorted(contenders, key=scores.__getitem__, reverse=True)
+
+
+def _twins(ranking: Sequence[int], candidates: Sequence[ContextCandidate]) -> dict[int, int]:
+    digests = [candidates[i].digest for i in ranking]
+    if len(set(digests)) == len(digests):
+        return {}
+    groups: dict[str | None, list[int]] = {}
+    for i, digest in zip(ranking, digests, strict=True):
+        groups.setdefault(digest, []).append(i)
+    shared = [members for members in groups.values() if len(members) > 1]
+    return {i: number for number, members in enumerate(shared) for i in members}
+
+
+def _memory_offers(inputs: CompileInputs) -> MemoryOffers:
+    snapshot = inputs.working_memory
+    if snapshot is None:
+        return MemoryOffers()
+    count = inputs.estimator.piece_tokens
+    lines = memory_lines(snapshot)
+    return MemoryOffers(
+        lines=lines,
+        tokens=tuple(count(line.rendered) for line in lines),
+        first_tokens=tuple(count(line.opening + line.rendered + line.closing) for line in lines),
+        owed=snapshot.revision > 0 or any(line.mandatory for line in lines),
+        frame_tokens=inputs.estimator.estimate([Message("user", tail_frame(snapshot))]),
+    )
+
+
+def _with_required_tokens(offers: Offers) -> Offers:
+    lines = [i for i, line in enumerate(offers.memory.lines) if line.mandatory]
+    messages = [message for block in offers.render(offers.mandatory, lines) for message in block.messages]
+    required = offers.inputs.estimator.estimate(messages)
+    return Offers(
+        **{name: getattr(offers, name) for name in Offers.__slots__ if name != "required_tokens"},
+        required_tokens=required,
+    )
+
+
+def _revision(value: int | None) -> int:
+    return -1 if value is None else value
+
+
+class _PieceCounter:
+    """Counts pieces; by length where the estimator allows it, by their whole text otherwise."""
+
+    def __init__(self, estimator: TokenEstimator) -> None:
+        self._estimator = estimator
+        self._by_length: dict[int, int] = {}
+
+    def count(self, source: SourceResult, candidates: Sequence[ContextCandidate]) -> list[int]:
+        if not self._estimator.counts_by_length:
+            counts = [self._estimator.piece_tokens(record_piece(source, item)) for item in candidates]
+        else:
+            overhead = record_overhead(source)
+            lengths = [overhead + length for length in map(attrgetter("rendered_length"), candidates)]
+            known = self._by_length
+            known.update(
+                {length: self._estimator.length_tokens(length) for length in set(lengths) - known.keys()}
+            )
+            counts = list(map(known.__getitem__, lengths))
+        for index, stated in enumerate(map(attrgetter("tokens"), candidates)):
+            if stated is not None:
+                counts[index] = max(counts[index], stated + self._tags(source, candidates[index]))
+        return counts
+
+    def _tags(self, source: SourceResult, candidate: ContextCandidate) -> int:
+        bare = ContextCandidate(
+            candidate.record_id, "", 0.0, revision=candidate.revision, provenance=candidate.provenance
+        )
+        return self._estimator.piece_tokens(record_piece(source, bare))

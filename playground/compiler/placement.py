@@ -1,0 +1,50 @@
+"""Placement: which blocks of earlier packages still stand in a history.
+
+Pure. A block is recognised by the digest of its message's text; string content equals one text part, so that
+a history may be stored as JSON and read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from playground.compiler.rendering import CONTEXT_TAG
+from playground.compiler.values import PlacedEntry, text_digest
+from playground.messages import Message, TextPart, as_message
+
+__all__ = ["block_text", "is_compiler_block", "standing_placements"]
+
+_OPENINGS = (f'<{CONTEXT_TAG} pass="', '<deuz_working_memory revision="')
+_CLOSINGS = (f"</{CONTEXT_TAG}>", "</deuz_working_memory>")
+
+
+def standing_placements(
+    placed: Sequence[PlacedEntry], messages: Sequence[Message | Mapping[str, Any]]
+) -> tuple[PlacedEntry, ...]:
+    """Return the entries whose block is still among the messages, in their order. O(messages)."""
+    if not placed:
+        return ()
+    texts = (block_text(message) for message in map(as_message, messages))
+    digests = {text_digest(text) for text in texts if text is not None and text.startswith(_OPENINGS[0])}
+    return tuple(entry for entry in placed if entry.block_digest in digests)
+
+
+def block_text(message: Message) -> str | None:
+    """Return a user message's text when it is one text and nothing else, as every block is."""
+    if message.role != "user":
+        return None
+    if isinstance(message.content, str):
+        return message.content
+    if len(message.content) == 1 and isinstance(message.content[0], TextPart):
+        return message.content[0].text
+    return None
+
+
+def is_compiler_block(message: Message) -> bool:
+    """Whether a message is a compiler's block: an opening tag begins it and its closing tag ends it."""
+    text = block_text(message)
+    return text is not None and any(
+        text.startswith(opening) and text.endswith(closing)
+        for opening, closing in zip(_OPENINGS, _CLOSINGS, strict=True)
+    )

@@ -1,0 +1,133 @@
+"""Working memory as the lines a model reads at the end of a request.
+
+Pure. Text is escaped, and a line break inside a listed item becomes one space, so that nothing a model wrote
+can pass for another item, another section or an accepted decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from playground.escaping import escape_text, one_line
+from playground.working_memory.snapshot import MemoryItem, WorkingMemorySnapshot
+
+__all__ = ["SECTIONS", "MemoryLine", "memory_lines", "tail_close", "tail_open"]
+
+SECTIONS = (
+    "goal", "constraints", "tasks", "decisions", "questions", "attempts", "hypotheses", "observations",
+)  # fmt: skip
+PREAMBLE = (
+    "This is your working memory as it stands now; it supersedes all copies above. Goal and constraints come "
+    "from the host. Anything marked proposed has not been verified."
+)
+_Item = TypeVar("_Item", bound=MemoryItem)
+_DECISIONS = ("accepted", "proposed", "reverted")
+_QUESTIONS = ("open", "answered")
+_ATTEMPTS = ("in_progress", "failed", "abandoned", "succeeded")
+_HYPOTHESES = ("confirmed", "proposed", "rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLine:
+    """One item as it will be rendered.
+
+    Attributes:
+        record_id: ``goal``, ``constraint/<id>``, ``task/<id>``, …
+        section: The section it stands in, one of ``SECTIONS``.
+        text: The item's own text, unescaped.
+        rendered: The escaped line with its line end.
+        revision: The snapshot revision that last changed it.
+        mandatory: Goal, constraints and the active task must always be shown.
+    """
+
+    record_id: str
+    section: str
+    text: str
+    rendered: str
+    revision: int
+    mandatory: bool
+
+    @property
+    def opening(self) -> str:
+        """What opens the section before its first line; the goal is its own section."""
+        return "" if self.section == "goal" else f"<{self.section}>\n"
+
+    @property
+    def closing(self) -> str:
+        """What closes the section after its last line."""
+        return "" if self.section == "goal" else f"</{self.section}>\n"
+
+
+def tail_open(snapshot: WorkingMemorySnapshot) -> str:
+    """Return the opening tag and the preamble, with their line ends."""
+    return f'<deuz_working_memory revision="{snapshot.revision}">\n{PREAMBLE}\n'
+
+
+def tail_close() -> str:
+    """Return the closing tag; nothing follows it."""
+    return "</deuz_working_memory>"
+
+
+def memory_lines(snapshot: WorkingMemorySnapshot) -> tuple[MemoryLine, ...]:
+    """Return every item that can be shown, in the order in which a budget is filled.
+
+    Goal, constraints and the active task come first and are mandatory. Then the task list; decisions
+    (accepted, proposed, reverted); questions (open, answered; dropped ones never); attempts (in progress,
+    failed, abandoned, succeeded); hypotheses (confirmed, proposed, rejected); observations. Ties go to the
+    newest revision, then to the id.
+    """
+    return tuple(_lines(snapshot))
+
+
+def _lines(snapshot: WorkingMemorySnapshot) -> Iterator[MemoryLine]:
+    if snapshot.goal is not None:
+        text = snapshot.goal.text
+        yield MemoryLine(
+            "goal", "goal", text, f"<goal>{escape_text(text)}</goal>\n", snapshot.goal.revision, True
+        )
+    for item in snapshot.constraints:
+        yield _line("constraint", "constraints", item, mandatory=True)
+    active = snapshot.active_task
+    tasks = snapshot.tasks.list if snapshot.tasks else ()
+    for task in sorted(tasks, key=lambda task: task is not active):
+        status = f"active, {task.status}" if task is active else task.status
+        rendered = _rendered(task.id, task.title, status=status, notes=task.notes)
+        yield MemoryLine(f"task/{task.id}", "tasks", task.title, rendered, task.revision, task is active)
+    for decision in _ordered(snapshot.decisions, [item.status for item in snapshot.decisions], _DECISIONS):
+        yield _line("decision", "decisions", decision, status=decision.status, rationale=decision.rationale)
+    for question in _ordered(snapshot.questions, [item.status for item in snapshot.questions], _QUESTIONS):
+        yield _line("question", "questions", question, status=question.status, answer=question.answer)
+    for attempt in _ordered(snapshot.attempts, [item.outcome for item in snapshot.attempts], _ATTEMPTS):
+        yield _line("attempt", "attempts", attempt, status=attempt.outcome, detail=attempt.detail)
+    for hypothesis in _ordered(snapshot.hypotheses, [item.status for item in snapshot.hypotheses], _HYPOTHESES):
+        yield _line("hypothesis", "hypotheses", hypothesis, status=hypothesis.status)
+    for observation in _ordered(snapshot.observations, [""] * len(snapshot.observations), ("",)):
+        yield _line("observation", "observations", observation)
+
+
+def _ordered(items: Sequence[_Item], states: Sequence[str], order: Sequence[str]) -> list[_Item]:
+    shown = [(item, state) for item, state in zip(items, states, strict=True) if state in order]
+    shown.sort(key=lambda pair: (order.index(pair[1]), -pair[0].revision, pair[0].id))
+    return [item for item, _ in shown]
+
+
+def _line(
+    prefix: str,
+    section: str,
+    item: MemoryItem,
+    *,
+    mandatory: bool = False,
+    status: str = "",
+    **more: str | None,
+) -> MemoryLine:
+    rendered = _rendered(item.id, item.text, status=status, **more)
+    return MemoryLine(f"{prefix}/{item.id}", section, item.text, rendered, item.revision, mandatory)
+
+
+def _rendered(item_id: str, text: str, *, status: str = "", **more: str | None) -> str:
+    state = f"({status}) " if status else ""
+    # The status stands before anything a model wrote, and the extras are named after it, all in one line.
+    extras = "".join(f" | {name}: {value}" for name, value in more.items() if value)
+    return escape_text(one_line(f"- [{item_id}] {state}{text}{extras}")) + "\n"
