@@ -1,0 +1,190 @@
+// What the three panes have in common: one root per mount, rebuilt only when its content changed.
+// Nodes are made with createElement and textContent alone, so no record can become markup.
+
+const mounted = new WeakMap(); // shadow root -> state of the pane in it
+const REVEAL_OFFSET = 72; // px left above a record that is scrolled to: room for a sticky head and some context
+const PICK_DELAY = 140; // ms an arrow key rests on a record before the page is told
+const PICK_PATIENCE = 2000; // ms a click outranks what the page still sends about earlier clicks
+
+function element(tag, className, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+// Mount or update a pane. `spec` has name, role, label, build(state, data) and, optionally, mark(state, data).
+function showPane(component, spec) {
+  const { parentElement, data, setTriggerValue } = component;
+  if (!data) return undefined;
+  let state = mounted.get(parentElement);
+  if (!state) {
+    state = createState(parentElement, spec);
+    mounted.set(parentElement, state);
+  }
+  state.send = (key) => setTriggerValue("pick", key);
+  state.root.style.height = `${data.height}px`;
+  const rebuilt = state.digest !== data.digest;
+  if (rebuilt) {
+    const anchor = visibleAnchor(state);
+    state.root.replaceChildren();
+    state.items = new Map();
+    spec.build(state, data);
+    state.digest = data.digest;
+    setActive(state, null);
+    restoreAnchor(state, anchor);
+  }
+  const waiting = state.picked !== null && performance.now() < state.pickedUntil;
+  if (waiting && data.selected !== state.picked) {
+    setActive(state, state.picked);
+  } else {
+    const elsewhere = data.selected !== state.wanted;
+    state.wanted = data.selected;
+    if (!waiting) state.picked = null;
+    if (spec.mark) spec.mark(state, data);
+    setActive(state, data.selected);
+    if (elsewhere && data.selected !== state.picked) reveal(state);
+    state.picked = null;
+  }
+  return () => {
+    state.observer.disconnect();
+    clearTimeout(state.timer);
+    state.root.remove();
+    mounted.delete(parentElement);
+  };
+}
+
+function createState(parentElement, spec) {
+  const root = element("div", `pane ${spec.name}`);
+  root.tabIndex = 0;
+  root.setAttribute("role", spec.role);
+  root.setAttribute("aria-label", spec.label);
+  const state = {
+    root, spec, items: new Map(), digest: null, wanted: undefined, active: null, picked: null, pickedUntil: 0,
+    owed: false, timer: 0, send: () => {},
+  };
+  // A pane that mounts in a hidden tab has no height: what it owes is scrolled once it has one.
+  state.observer = new ResizeObserver(() => {
+    if (state.owed && root.clientHeight > 0) reveal(state);
+  });
+  state.observer.observe(root);
+  root.addEventListener("click", (event) => {
+    const item = event.target.closest("[data-key]");
+    if (item && !textIsSelected(root)) pick(state, item.dataset.key, 0);
+  });
+  if (spec.role === "listbox") root.addEventListener("keydown", (event) => step(state, event));
+  parentElement.appendChild(root);
+  return state;
+}
+
+// Register a node as the place of a record in this pane.
+function keyed(state, node, key, label) {
+  node.dataset.key = key;
+  if (state.spec.role === "listbox") {
+    node.setAttribute("role", "option");
+    node.setAttribute("aria-selected", "false");
+    node.id = `item-${state.items.size}`;
+  }
+  if (label) node.setAttribute("aria-label", label);
+  state.items.set(key, node);
+  return node;
+}
+
+function setActive(state, key) {
+  if (state.active) {
+    state.active.classList.remove("active");
+    if (state.spec.role === "listbox") state.active.setAttribute("aria-selected", "false");
+  }
+  state.active = (key && state.items.get(key)) || null;
+  if (state.spec.role !== "listbox") {
+    if (state.active) state.active.classList.add("active");
+    return;
+  }
+  if (!state.active) {
+    state.root.removeAttribute("aria-activedescendant");
+    return;
+  }
+  state.active.classList.add("active");
+  state.active.setAttribute("aria-selected", "true");
+  state.root.setAttribute("aria-activedescendant", state.active.id);
+  const folded = state.active.closest("details");
+  if (folded) folded.open = true;
+}
+
+function pick(state, key, delay) {
+  state.picked = key;
+  state.wanted = key;
+  state.pickedUntil = performance.now() + PICK_PATIENCE;
+  setActive(state, key);
+  clearTimeout(state.timer);
+  state.timer = setTimeout(() => state.send(key), delay);
+}
+
+function step(state, event) {
+  const shown = [...state.items.values()].filter((node) => node.checkVisibility());
+  const at = shown.indexOf(state.active);
+  const moves = { ArrowDown: at + 1, ArrowUp: at < 0 ? 0 : at - 1, Home: 0, End: shown.length - 1 };
+  const to = shown[moves[event.key]];
+  if (!(event.key in moves) || event.target.tagName === "SUMMARY") return;
+  event.preventDefault(); // the page itself must not scroll
+  if (!to || to === state.active) return;
+  pick(state, to.dataset.key, PICK_DELAY);
+  keepInView(state.root, to);
+}
+
+// Scroll the pane itself: scrollIntoView would move the page as well.
+function reveal(state) {
+  state.owed = false;
+  if (!state.active) return;
+  if (state.root.clientHeight === 0) {
+    state.owed = true;
+    return;
+  }
+  state.root.scrollTop = top(state.root, state.active) - REVEAL_OFFSET;
+}
+
+function keepInView(root, node) {
+  const box = node.getBoundingClientRect();
+  const frame = root.getBoundingClientRect();
+  const head = 36; // a sticky head covers this much
+  if (box.top < frame.top + head) root.scrollTop -= frame.top + head - box.top;
+  else if (box.bottom > frame.bottom) root.scrollTop += box.bottom - frame.bottom + 4;
+}
+
+function top(root, node) {
+  return node.getBoundingClientRect().top - root.getBoundingClientRect().top - root.clientTop + root.scrollTop;
+}
+
+// What stays where it is when the content is rebuilt: the selected record if it is in view, else the first in view.
+function visibleAnchor(state) {
+  const { root, active } = state;
+  if (root.clientHeight === 0 || root.scrollTop === 0) return null;
+  const inView = (node) => {
+    const y = top(root, node) - root.scrollTop;
+    return node.checkVisibility() && y + node.offsetHeight > 0 && y < root.clientHeight;
+  };
+  const node = active && inView(active) ? active : [...state.items.values()].find(inView);
+  return node ? { key: node.dataset.key, y: top(root, node) - root.scrollTop, scroll: root.scrollTop } : null;
+}
+
+function restoreAnchor(state, anchor) {
+  if (!anchor) return;
+  const node = state.items.get(anchor.key);
+  state.root.scrollTop = node && node.checkVisibility() ? top(state.root, node) - anchor.y : anchor.scroll;
+}
+
+function textIsSelected(root) {
+  const scope = root.getRootNode();
+  const selection = scope.getSelection ? scope.getSelection() : document.getSelection();
+  return Boolean(selection && selection.toString());
+}
+
+function kindBar(slot, half) {
+  return element("span", `bar ${slot}${half ? " half" : ""}`);
+}
+
+function tokenCount(text) {
+  const node = element("span", "tokens", text);
+  node.append(element("small", "", " tokens"));
+  return node;
+}

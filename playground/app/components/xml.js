@@ -1,0 +1,54 @@
+// Rendered XML: exactly the text of the blocks, one division a record.
+
+function buildXml(state, data) {
+  const { root } = state;
+  state.note = element("p", "note");
+  state.note.setAttribute("role", "status");
+  root.append(state.note, copyButton(data));
+  if (!data.records.length) root.append(element("p", "empty", "Nothing is added to the request."));
+  for (const record of data.records) {
+    const node = element("div", record.key ? `record ${record.slot}` : "frame");
+    if (record.key) {
+      keyed(state, node, record.key);
+      node.append(kindBar(record.slot, record.half));
+    }
+    for (const [role, text] of record.pieces) {
+      node.append(role === "text" ? document.createTextNode(text) : element("span", role, text));
+    }
+    root.append(node);
+  }
+}
+
+function markMissing(state, data) {
+  state.note.textContent = data.note || "";
+  state.note.hidden = !data.note;
+}
+
+function copyButton(data) {
+  const holder = element("div", "copy");
+  const button = element("button", "", "Copy XML");
+  button.type = "button";
+  button.addEventListener("click", async (event) => {
+    event.stopPropagation();
+    const text = data.records.flatMap((record) => record.pieces.map((piece) => piece[1])).join("");
+    button.textContent = (await copied(text)) ? "Copied" : "Copy is not allowed here";
+    setTimeout(() => { button.textContent = "Copy XML"; }, 1600);
+  });
+  holder.append(button);
+  return holder;
+}
+
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false; // refused by the browser: the button says so, the text can still be marked and copied
+  }
+}
+
+export default function (component) {
+  return showPane(component, {
+    name: "xml", role: "region", label: "Rendered XML", build: buildXml, mark: markMissing,
+  });
+}
