@@ -43,9 +43,8 @@ def only(mark: str) -> str:
 
 def text_mark(chart: alt.Chart, field: str, *, align: Literal["left", "right"], dx: float = 0) -> alt.Chart:
     """Draw a text field, vertically centred on its row."""
-    return chart.mark_text(align=align, baseline="middle", dx=dx, fontSize=FONT_SIZE).encode(
-        text=alt.Text(f"{field}:N")
-    )
+    text: alt.Chart = chart.mark_text(align=align, baseline="middle", dx=dx, fontSize=FONT_SIZE)
+    return text.encode(text=alt.Text(f"{field}:N"))
 
 
 def framed(*layers: alt.Chart, height: int) -> dict[str, Any]:

@@ -71,7 +71,7 @@ _DARK: dict[Slot | Shade, str] = {
 
 def colours(theme: Theme) -> dict[str, str]:
     """Return every slot's and shade's colour as ``#RRGGBB``."""
-    return dict(_LIGHT if theme == "light" else _DARK)
+    return {str(name): colour for name, colour in (_LIGHT if theme == "light" else _DARK).items()}
 
 
 def css_variables() -> str:

@@ -1,0 +1,54 @@
+"""How numbers and words are written."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from playground.views.words import (
+    count,
+    entry_slot,
+    joined,
+    money,
+    percent,
+    plural,
+    score,
+    signed,
+    signed_percent,
+)
+from tests.unit.views.manifests import entry
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (count(8192), "8,192"),
+        (count(-31412), "−31,412"),
+        (signed(2181), "+2,181"),
+        (signed(-416), "−416"),
+        (signed(0), "0"),
+        (percent(0.25), "25.0%"),
+        (signed_percent(0.0411), "+4.1%"),
+        (signed_percent(-0.003), "−0.3%"),
+        (signed_percent(-0.0001), "0.0%"),
+        (score(0.618), "0.62"),
+        (score(-0.5), "−0.50"),
+        (money(Decimal("0.19776")), "$0.1978"),
+        (money(None), "–"),
+        (plural(1, "candidate"), "1 candidate"),
+        (plural(1096, "candidate"), "1,096 candidates"),
+        (plural(0, ("memory", "memories")), "0 memories"),
+        (joined(["a"]), "a"),
+        (joined(["a", "b", "c"]), "a, b and c"),
+        (joined([]), ""),
+    ],
+)
+def test_numbers_have_separators_a_true_minus_and_their_unit(written: str, expected: str) -> None:
+    assert written == expected
+
+
+def test_excluded_and_mandatory_colours_win_over_the_kind() -> None:
+    assert entry_slot(entry("rag", "1", 9, "ranked")) == "rag"
+    assert entry_slot(entry("rag", "1", 9, "mandatory")) == "mandatory"
+    assert entry_slot(entry("rag", "1", 9, "budget")) == "excluded"
