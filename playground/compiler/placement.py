@@ -6,14 +6,15 @@ a history may be stored as JSON and read back.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playground.compiler.rendering import CONTEXT_TAG
-from playground.compiler.values import PlacedEntry, text_digest
-from playground.messages import Message, TextPart, as_message
+from playground.compiler.values import ContextPackage, PlacedEntry, text_digest
+from playground.messages import Message, TextPart, as_message, message_to_json
 
-__all__ = ["block_text", "is_compiler_block", "standing_placements"]
+__all__ = ["block_text", "history_digests", "is_compiler_block", "placed_entries", "standing_placements"]
 
 _OPENINGS = (f'<{CONTEXT_TAG} pass="', '<deuz_working_memory revision="')
 _CLOSINGS = (f"</{CONTEXT_TAG}>", "</deuz_working_memory>")
@@ -28,6 +29,36 @@ def standing_placements(
     texts = (block_text(message) for message in map(as_message, messages))
     digests = {text_digest(text) for text in texts if text is not None and text.startswith(_OPENINGS[0])}
     return tuple(entry for entry in placed if entry.block_digest in digests)
+
+
+def placed_entries(package: ContextPackage) -> tuple[PlacedEntry, ...]:
+    """Return what a package's append block puts into the history; nothing when it has none."""
+    block = next((block for block in package.blocks if block.placement == "append"), None)
+    if block is None:
+        return ()
+    manifest = package.manifest
+    digest = text_digest(block.text)
+    return tuple(
+        PlacedEntry(
+            source=entry.source,
+            kind=entry.kind,
+            record_id=entry.record_id,
+            revision=entry.revision,
+            digest=entry.digest,
+            tokens=entry.tokens,
+            mandatory=entry.reason == "mandatory",
+            step=manifest.step,
+            retrieval_pass=manifest.retrieval_pass,
+            block_digest=digest,
+        )
+        for entry in manifest.entries
+        if entry.selected and entry.kind != "working-memory"
+    )
+
+
+def history_digests(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return a digest a message, equal for string content and one text part."""
+    return tuple(map(_message_digest, messages))
 
 
 def block_text(message: Message) -> str | None:
@@ -48,3 +79,10 @@ def is_compiler_block(message: Message) -> bool:
         text.startswith(opening) and text.endswith(closing)
         for opening, closing in zip(_OPENINGS, _CLOSINGS, strict=True)
     )
+
+
+def _message_digest(message: Message) -> str:
+    data = message_to_json(message)
+    if isinstance(message.content, str):
+        data["content"] = [{"type": "text", "text": message.content}]
+    return text_digest(json.dumps(data, sort_keys=True, ensure_ascii=False, default=repr))

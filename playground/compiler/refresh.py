@@ -1,0 +1,101 @@
+"""Refresh: when the sources are asked again, and what they are asked.
+
+Pure functions of the step, the state and the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from playground.compiler.manifest import Refresh
+from playground.compiler.placement import is_compiler_block
+from playground.compiler.values import whole_number
+from playground.messages import Message, TextPart
+from playground.values import RecordedValue
+from playground.working_memory.snapshot import WorkingMemorySnapshot
+
+__all__ = [
+    "DEFAULT_CONTEXT_REFRESH",
+    "QUERY_LENGTH",
+    "ContextRefresh",
+    "LastRefresh",
+    "build_query",
+    "due_reason",
+]
+
+QUERY_LENGTH = 2000  # code points of a query at most
+COMPACTION_SUMMARY = "[Earlier conversation summarized]"  # first line of a message that compaction wrote
+
+
+def _count(value: object) -> int:
+    return whole_number(value, "A refresh setting")
+
+
+Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
+
+
+class ContextRefresh(RecordedValue):
+    """How often the sources are asked."""
+
+    min_steps: Count = 2
+    """Model steps between two retrievals that a changed task may cause, at least 1."""
+    max_passes: Count = 6
+    """Retrievals in one run, at least 1."""
+    candidates_per_source: Count = 16
+    """What each source is asked for, at least 1."""
+
+
+class LastRefresh(RecordedValue):
+    """The last retrieval: when it was and which task was active."""
+
+    step: int
+    """Its model step."""
+    active_task_id: str | None = None
+    """The active task; no task is a value too."""
+
+
+# A quarter of a 200,000-token window holds six full default budgets, and sixteen chunks of 512 tokens fill one.
+DEFAULT_CONTEXT_REFRESH = ContextRefresh()
+
+
+def due_reason(
+    *,
+    last: LastRefresh | None,
+    step: int,
+    active_task_id: str | None,
+    requested: bool,
+    min_steps: int,
+) -> Refresh | None:
+    """Return why a refresh is due, or ``None``; a request of the host is not bound by ``min_steps``."""
+    if last is None:
+        return "initial"
+    if requested:
+        return "host-request"
+    if active_task_id != last.active_task_id and step - last.step >= min_steps:
+        return "task-changed"
+    return None
+
+
+def build_query(messages: Sequence[Message], working_memory: WorkingMemorySnapshot | None) -> str:
+    """Return the active task's title and the latest user text, on two lines, cut to ``QUERY_LENGTH``.
+
+    The latest user text is that of the last user message with text in it that is neither a compiler's block
+    nor a summary that compaction wrote. Empty parts are left out; nothing at all gives the empty string.
+    """
+    task = working_memory.active_task if working_memory else None
+    parts = [task.title.strip() if task else "", _latest_user_text(messages)]
+    return "\n".join(part for part in parts if part)[:QUERY_LENGTH]
+
+
+def _latest_user_text(messages: Sequence[Message]) -> str:
+    for message in reversed(messages):
+        if message.role != "user" or is_compiler_block(message):
+            continue
+        texts = [part.text for part in message.parts if isinstance(part, TextPart)]
+        text = "\n".join(texts).strip()
+        if text and not text.startswith(COMPACTION_SUMMARY):
+            return text
+    return ""
