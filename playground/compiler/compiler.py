@@ -13,7 +13,7 @@ from typing import Any, Literal
 from playground.cancel import CancelToken
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.compile import compile_context
-from playground.compiler.manifest import EstimatorKind, Fallback, context_warnings
+from playground.compiler.manifest import EstimatorKind, Fallback, Refresh, context_warnings
 from playground.compiler.placement import history_digests, placed_entries
 from playground.compiler.querying import (
     DEFAULT_TIME_LIMIT,
