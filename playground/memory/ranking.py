@@ -1,0 +1,77 @@
+"""Ranking texts against a query, by meaning where there is an embedder and by words where there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from playground.retrieval.hits import Hit, ranked
+from playground.retrieval.index import ExactIndex
+from playground.retrieval.lexical import LexicalIndex
+
+if TYPE_CHECKING:
+    from playground.memory.records import MemoryRevision
+    from playground.retrieval.embedding import Embedder
+    from playground.retrieval.index import Vectors
+
+__all__ = ["Ranking", "VectorShelf", "rank_by_meaning", "rank_by_words"]
+
+Ranking = Literal["cosine", "lexical"]
+
+
+class VectorShelf:
+    """Vectors made in this process, by model and digest of the text. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._vectors: dict[tuple[str, str], Vectors] = {}
+        self._lock = threading.Lock()
+
+    def vectors(self, revisions: Sequence[MemoryRevision], embedder: Embedder) -> Vectors:
+        """Return ``(n, d)`` unit vectors; what the model did not make yet, or another made, is made now."""
+        keys = [(embedder.model_id, revision.digest) for revision in revisions]
+        with self._lock:
+            known = {key: self._vectors[key] for key in keys if key in self._vectors}
+        for key, revision in zip(keys, revisions, strict=True):
+            if revision.embedding is not None and revision.embedding_model_id == embedder.model_id:
+                known.setdefault(key, np.asarray(revision.embedding, dtype=np.float32))
+        missing = {
+            key: revision.text for key, revision in zip(keys, revisions, strict=True) if key not in known
+        }
+        if missing:
+            made = dict(zip(missing, embedder.embed(list(missing.values())), strict=True))
+            known |= made
+            with self._lock:
+                self._vectors |= made
+        return np.stack([known[key] for key in keys])
+
+    def forget(self, digests: Iterable[str]) -> None:
+        """Drop the vectors of these texts; they tell too much of a text that must be forgotten."""
+        gone = frozenset(digests)
+        with self._lock:
+            self._vectors = {key: value for key, value in self._vectors.items() if key[1] not in gone}
+
+
+def rank_by_words(query: str, revisions: dict[str, MemoryRevision], k: int) -> list[Hit]:
+    """Return the ``k`` best by BM25 over the texts given, divided by the best; scores > 0 only, ties by id."""
+    index = LexicalIndex((revision.text for revision in revisions.values()), list(revisions))
+    return index.search_scaled(query, k)
+
+
+async def rank_by_meaning(
+    query: str, revisions: dict[str, MemoryRevision], k: int, *, embedder: Embedder, shelf: VectorShelf
+) -> list[Hit]:
+    """Return the ``k`` best by cosine clipped at 0, six decimals; scores > 0 only, ties by id.
+
+    Embedding runs in a thread, so that the event loop and its time limits go on.
+    """
+
+    def search() -> list[Hit]:
+        vectors = shelf.vectors(list(revisions.values()), embedder)
+        question = embedder.embed([query])[0]
+        return ExactIndex(list(revisions), vectors).search(question, k)
+
+    return ranked(hit for hit in await asyncio.to_thread(search) if hit.score > 0)

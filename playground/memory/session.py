@@ -1,0 +1,353 @@
+"""Remembering and recalling within one scope."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from playground.compiler.values import text_digest
+from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
+from playground.memory.ranking import Ranking, VectorShelf, rank_by_meaning, rank_by_words
+from playground.memory.records import MemoryKind, MemoryOrigin, MemoryRecord, MemoryRevision, MemoryTombstone
+from playground.memory.store import MemoryStore
+from playground.scope import MemoryScope, MemorySourceRef, narrow
+
+if TYPE_CHECKING:
+    from playground.retrieval.embedding import Embedder
+    from playground.retrieval.hits import Hit
+
+__all__ = ["MemorySession", "RecallResult", "RecalledMemory"]
+
+Writer = Literal["host", "model"]
+_HOST = (MemorySourceRef(kind="host"),)
+_KEEP: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledMemory:
+    """One memory that answers a query.
+
+    Attributes:
+        record: The whole record.
+        revision: The revision that was known at the time asked about.
+        score: From 0 (left out) to 1, six decimals.
+    """
+
+    record: MemoryRecord
+    revision: MemoryRevision
+    score: float
+
+    @property
+    def id(self) -> str:
+        """The record's id."""
+        return self.record.id
+
+    @property
+    def text(self) -> str:
+        """The revision's text."""
+        return self.revision.text
+
+
+@dataclass(frozen=True, slots=True)
+class RecallResult(Sequence[RecalledMemory]):
+    """What a recall found, best first, and how it was ranked.
+
+    Attributes:
+        hits: Best first; equal scores by id.
+        ranking: ``cosine`` (clipped at 0) or ``lexical`` (BM25 divided by the query's best); lexical too when
+            the embedding model could not be loaded.
+    """
+
+    hits: tuple[RecalledMemory, ...]
+    ranking: Ranking
+
+    @overload
+    def __getitem__(self, index: int) -> RecalledMemory: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[RecalledMemory, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> RecalledMemory | tuple[RecalledMemory, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[RecalledMemory]:
+        return iter(self.hits)
+
+
+class MemorySession:
+    """The memory of one scope. Times are milliseconds since 1970 on the session's clock.
+
+    Args:
+        store: Where the records are.
+        scope: Whose memory; at least one field must be set. Records get exactly this scope.
+        embedder: Ranks recall by meaning; without one, words do.
+        clock: Returns the time in ms; the computer's clock by default.
+
+    Raises:
+        InvalidRequestError: When no field of the scope is set: that would open everybody's memory.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        scope: MemoryScope | Mapping[str, Any],
+        *,
+        embedder: Embedder | None = None,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        scope = MemoryScope.parse(scope)
+        if not scope.fields():
+            raise InvalidRequestError(
+                "A memory session needs a scope with at least one field.",
+                remedy="Set user_id, agent_id, run_id, actor_id or chat_id.",
+            )
+        self.store = store
+        self.scope = scope
+        self.embedder = embedder
+        self._clock = clock or (lambda: time.time_ns() // 1_000_000)
+        self._shelf = VectorShelf()
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        id: str | None = None,  # noqa: A002  # the record's own word
+        kind: MemoryKind = "semantic",
+        origin: MemoryOrigin = "asserted",
+        sources: Iterable[MemorySourceRef | Mapping[str, Any]] = _HOST,
+        writer: Writer = "host",
+        importance: float | None = None,
+        expires_at: int | None = None,
+        valid_from: int | None = None,
+        valid_to: int | None = None,
+    ) -> MemoryRecord:
+        """Write down a new memory and return its record, at revision 1.
+
+        Args:
+            text: Not blank; without NUL and lone surrogates.
+            id: Made up when left out; give one where samples must be reproducible.
+            kind: What sort of memory it is.
+            origin: How it became known.
+            sources: Who vouches for it.
+            writer: Who writes it down.
+            importance: From 0 to 1.
+            expires_at: Hidden from recall from then on, in ms.
+            valid_from: Hidden from recall before that, in ms.
+            valid_to: Hidden from recall from then on, in ms.
+
+        Raises:
+            InvalidInputError: When a field is malformed.
+            InvalidRequestError: When the id was given out before, to a forgotten record for example.
+        """
+        revision = MemoryRevision(
+            revision=1,
+            text=text,
+            digest=_digest(text),
+            origin=origin,
+            sources=tuple(sources),
+            recorded_at=self._clock(),
+            writer=writer,
+            kind=kind,
+            importance=importance,
+            expires_at=expires_at,
+            valid_from=valid_from,
+            valid_to=valid_to,
+        )
+        record_id = str(uuid.uuid4()) if id is None else id
+        record = MemoryRecord(id=record_id, scope=self.scope, revisions=(revision,))
+        await self.store.insert(record)
+        return record
+
+    async def revise(
+        self,
+        record_id: str,
+        text: str,
+        *,
+        expected_revision: int,
+        kind: MemoryKind = _KEEP,
+        origin: MemoryOrigin = _KEEP,
+        sources: Iterable[MemorySourceRef | Mapping[str, Any]] = _KEEP,
+        writer: Writer = "host",
+        importance: float | None = _KEEP,
+        expires_at: int | None = _KEEP,
+        valid_from: int | None = _KEEP,
+        valid_to: int | None = _KEEP,
+    ) -> MemoryRecord:
+        """Add a revision and return the record. What is left out stays as it was.
+
+        Raises:
+            StaleRevisionError: When the record is no longer at ``expected_revision``.
+            InvalidRequestError: When this scope has no such record.
+            InvalidInputError: When a field is malformed.
+        """
+        record = await self.store.get(record_id, scope=self.scope)
+        if record is None:
+            raise InvalidRequestError(
+                f"No memory of this scope has the id {record_id!r}.", remedy="List the memories first."
+            )
+        changes = {
+            "kind": kind,
+            "origin": origin,
+            "sources": sources if sources is _KEEP else tuple(sources),
+            "importance": importance,
+            "expires_at": expires_at,
+            "valid_from": valid_from,
+            "valid_to": valid_to,
+        }
+        kept = {name: getattr(record.latest, name) for name in changes}
+        revision = MemoryRevision(
+            **{**kept, **{name: value for name, value in changes.items() if value is not _KEEP}},
+            revision=expected_revision + 1,
+            text=text,
+            digest=_digest(text),
+            recorded_at=self._clock(),
+            writer=writer,
+        )
+        return await self.store.append(record_id, revision, scope=self.scope)
+
+    async def recall(
+        self,
+        query: str,
+        k: int = 5,
+        *,
+        recorded_as_of: int | None = None,
+        kinds: Iterable[MemoryKind] | None = None,
+        min_score: float = 0.0,
+        scope: MemoryScope | None = None,
+    ) -> RecallResult:
+        """Return the memories that answer a query, best first.
+
+        Only the newest revision of a record is looked at (or the newest recorded by ``recorded_as_of``), and
+        only while it is valid and has not expired at that time. Memories without anything in common with the
+        query (score 0) are left out.
+
+        Args:
+            query: Any text; a blank one finds nothing.
+            k: At most this many, >= 0.
+            recorded_as_of: Recall what was known then, in ms on the store's clock.
+            kinds: Only these kinds.
+            min_score: Leave out lower scores, 0 to 1.
+            scope: Narrows the session's scope.
+
+        Raises:
+            InvalidInputError: When ``scope`` contradicts the session's, or ``k`` is negative.
+        """
+        if k < 0:
+            raise InvalidInputError(f"k is {k}.", remedy="Ask for 0 or more memories.")
+        found = await self._current(recorded_as_of=recorded_as_of, kinds=kinds, scope=scope)
+        revisions = {record.id: revision for record, revision in found}
+        ranking: Ranking = "lexical" if self.embedder is None else "cosine"
+        if not query.strip() or not revisions or not k:
+            return RecallResult((), ranking)
+        hits, ranking = await self._ranked(query, revisions, k)
+        records = {record.id: record for record, _ in found}
+        recalled = (RecalledMemory(records[hit.id], revisions[hit.id], hit.score) for hit in hits)
+        return RecallResult(tuple(memory for memory in recalled if memory.score >= min_score), ranking)
+
+    async def list(
+        self,
+        *,
+        recorded_as_of: int | None = None,
+        kinds: Iterable[MemoryKind] | None = None,
+        include_hidden: bool = False,
+    ) -> tuple[MemoryRecord, ...]:
+        """Return the records in the order they were first written, then by id.
+
+        Args:
+            recorded_as_of: Judge what was known then, in ms.
+            kinds: Only these kinds.
+            include_hidden: Also those that have expired or are not valid now.
+        """
+        found = await self._current(recorded_as_of=recorded_as_of, kinds=kinds, include_hidden=include_hidden)
+        return tuple(record for record, _ in found)
+
+    async def history(self, record_id: str) -> tuple[MemoryRevision, ...]:
+        """Return all revisions, oldest first; none for an unknown or forgotten record."""
+        record = await self.store.get(record_id, scope=self.scope)
+        return () if record is None else record.revisions
+
+    async def forget(
+        self,
+        record_id: str | None = None,
+        *,
+        kinds: Iterable[MemoryKind] | None = None,
+        recorded_before: int | None = None,
+    ) -> tuple[str, ...]:
+        """Erase text and digest of every revision of a record, or of all records that a filter takes.
+
+        What remains is a tombstone. Vectors made of the texts are dropped. Idempotent.
+
+        Args:
+            record_id: One record; an unknown one is no error.
+            kinds: All records whose newest revision is of these kinds.
+            recorded_before: All records last written before that time, in ms.
+
+        Returns:
+            The ids, sorted. Stored packages that hold them must be redacted.
+
+        Raises:
+            InvalidRequestError: When neither an id nor a filter is given.
+        """
+        if record_id is None and kinds is None and recorded_before is None:
+            raise InvalidRequestError("Nothing says what to forget.", remedy="Give an id or a filter.")
+        wanted = None if kinds is None else frozenset(kinds)
+        records = {record.id: record for record in await self.store.list(scope=self.scope)}
+        if record_id is None:
+            chosen = [
+                record.id
+                for record in records.values()
+                if (wanted is None or record.latest.kind in wanted)
+                and (recorded_before is None or record.latest.recorded_at < recorded_before)
+            ]
+        else:
+            chosen = [record_id]
+        erased = await self.store.erase(chosen, scope=self.scope, at=self._clock())
+        gone = (records[name] for name in erased if name in records)
+        self._shelf.forget(revision.digest for record in gone for revision in record.revisions)
+        return erased
+
+    async def tombstones(self) -> tuple[MemoryTombstone, ...]:
+        """Return what is left of forgotten records, by id."""
+        return tuple(await self.store.tombstones(scope=self.scope))
+
+    async def _ranked(
+        self, query: str, revisions: dict[str, MemoryRevision], k: int
+    ) -> tuple[Sequence[Hit], Ranking]:
+        if self.embedder is not None:
+            try:
+                found = await rank_by_meaning(query, revisions, k, embedder=self.embedder, shelf=self._shelf)
+            except EmbeddingUnavailableError:
+                # The result says that words ranked it; whoever chose the model saw the error when choosing.
+                return rank_by_words(query, revisions, k), "lexical"
+            return found, "cosine"
+        return rank_by_words(query, revisions, k), "lexical"
+
+    async def _current(
+        self,
+        *,
+        recorded_as_of: int | None,
+        kinds: Iterable[MemoryKind] | None,
+        scope: MemoryScope | None = None,
+        include_hidden: bool = False,
+    ) -> Sequence[tuple[MemoryRecord, MemoryRevision]]:
+        wanted = None if kinds is None else frozenset(kinds)
+        moment = self._clock() if recorded_as_of is None else recorded_as_of
+        reach = self.scope if scope is None else narrow(self.scope, scope)
+        found = []
+        for record in await self.store.list(scope=reach):
+            revision = record.as_of(recorded_as_of)
+            if revision is None or (wanted is not None and revision.kind not in wanted):
+                continue
+            if include_hidden or revision.holds_at(moment):
+                found.append((record, revision))
+        return found
+
+
+def _digest(text: object) -> str:
+    return text_digest(text) if isinstance(text, str) else ""

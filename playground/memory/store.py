@@ -1,0 +1,131 @@
+"""Where memories are kept: the protocol of every store, and the one that keeps them in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+from playground.errors import InvalidRequestError, StaleRevisionError
+from playground.memory.records import MemoryRecord, MemoryRevision, MemoryTombstone
+from playground.scope import MemoryScope
+
+__all__ = ["InMemoryMemoryStore", "MemoryStore"]
+
+
+@runtime_checkable
+class MemoryStore(Protocol):
+    """Keeps records apart by scope. Every method is atomic and safe to call from several threads and loops.
+
+    A record of another scope is not there: reads skip it and writes refuse it as unknown. The same holds for
+    a forgotten one.
+    """
+
+    async def insert(self, record: MemoryRecord) -> None:
+        """Keep a new record.
+
+        Raises:
+            InvalidRequestError: When the id was given out before, forgotten records included.
+        """
+
+    async def append(self, record_id: str, revision: MemoryRevision, *, scope: MemoryScope) -> MemoryRecord:
+        """Add ``revision`` to a record and return the record.
+
+        Raises:
+            StaleRevisionError: When ``revision.revision`` is not the next number.
+            InvalidRequestError: When no record of this scope has the id.
+        """
+
+    async def get(self, record_id: str, *, scope: MemoryScope) -> MemoryRecord | None:
+        """Return the record, or None."""
+
+    async def list(self, *, scope: MemoryScope) -> Sequence[MemoryRecord]:
+        """Return the records in the order they were first written, then by id."""
+
+    async def erase(self, record_ids: Iterable[str], *, scope: MemoryScope, at: int) -> tuple[str, ...]:
+        """Erase text and digest of every revision, leave tombstones, return the ids of this scope, sorted.
+
+        Idempotent: the id of a record that was erased before is returned again, so that an interrupted
+        redaction can be finished.
+        """
+
+    async def tombstones(self, *, scope: MemoryScope) -> Sequence[MemoryTombstone]:
+        """Return what is left of forgotten records, by id."""
+
+
+class InMemoryMemoryStore:
+    """Keeps memories in this process; they are gone with it."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, MemoryRecord] = {}
+        self._tombstones: dict[str, MemoryTombstone] = {}
+        self._lock = threading.Lock()
+
+    async def insert(self, record: MemoryRecord) -> None:
+        """Keep a new record; see ``MemoryStore.insert``."""
+        with self._lock:
+            if record.id in self._records or record.id in self._tombstones:
+                raise InvalidRequestError(
+                    f"A memory with the id {record.id!r} was already kept.",
+                    remedy="Choose another id, or revise the record.",
+                )
+            self._records[record.id] = record
+
+    async def append(self, record_id: str, revision: MemoryRevision, *, scope: MemoryScope) -> MemoryRecord:
+        """Add a revision; see ``MemoryStore.append``."""
+        with self._lock:
+            record = self._found(record_id, scope)
+            if record is None:
+                raise InvalidRequestError(
+                    f"No memory of this scope has the id {record_id!r}.", remedy="List the memories first."
+                )
+            if revision.revision != record.latest.revision + 1:
+                raise StaleRevisionError(
+                    record_id=record_id,
+                    expected_revision=revision.revision - 1,
+                    actual_revision=record.latest.revision,
+                )
+            grown = MemoryRecord(id=record.id, scope=record.scope, revisions=(*record.revisions, revision))
+            self._records[record_id] = grown
+            return grown
+
+    async def get(self, record_id: str, *, scope: MemoryScope) -> MemoryRecord | None:
+        """Return the record, or None."""
+        with self._lock:
+            return self._found(record_id, scope)
+
+    async def list(self, *, scope: MemoryScope) -> Sequence[MemoryRecord]:
+        """Return the records of this scope; see ``MemoryStore.list``. O(n log n) in the whole store."""
+        with self._lock:
+            found = [record for record in self._records.values() if record.scope.matches(scope)]
+        return sorted(found, key=lambda record: (record.revisions[0].recorded_at, record.id))
+
+    async def erase(self, record_ids: Iterable[str], *, scope: MemoryScope, at: int) -> tuple[str, ...]:
+        """Forget records; see ``MemoryStore.erase``."""
+        erased = []
+        with self._lock:
+            for record_id in sorted(set(record_ids)):
+                record = self._found(record_id, scope)
+                if record is not None:
+                    del self._records[record_id]
+                    self._tombstones[record_id] = MemoryTombstone(
+                        id=record.id,
+                        scope=record.scope,
+                        revisions=tuple(revision.revision for revision in record.revisions),
+                        recorded_at=tuple(revision.recorded_at for revision in record.revisions),
+                        forgotten_at=at,
+                    )
+                tombstone = self._tombstones.get(record_id)
+                if tombstone is not None and tombstone.scope.matches(scope):
+                    erased.append(record_id)
+        return tuple(erased)
+
+    async def tombstones(self, *, scope: MemoryScope) -> Sequence[MemoryTombstone]:
+        """Return what is left of forgotten records, by id."""
+        with self._lock:
+            found = [stone for stone in self._tombstones.values() if stone.scope.matches(scope)]
+        return sorted(found, key=lambda stone: stone.id)
+
+    def _found(self, record_id: str, scope: MemoryScope) -> MemoryRecord | None:
+        record = self._records.get(record_id)
+        return record if record is not None and record.scope.matches(scope) else None
