@@ -11,6 +11,8 @@ from playground.errors import InvalidInputError
 
 __all__ = ["RecordedValue", "Value"]
 
+_NOT_VALID = " is not valid: "
+
 
 class Value(BaseModel):
     """A frozen value that refuses unknown fields.
@@ -25,7 +27,7 @@ class Value(BaseModel):
         try:
             super().__init__(**data)
         except ValidationError as error:
-            raise invalid_input(type(self).__name__, error) from None
+            raise invalid_input(type(self), error) from None
 
     @classmethod
     def parse(cls, data: Any) -> Self:
@@ -33,7 +35,7 @@ class Value(BaseModel):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            raise invalid_input(cls.__name__, error) from None
+            raise invalid_input(cls, error) from None
 
     @classmethod
     def parse_json(cls, text: str | bytes) -> Self:
@@ -41,7 +43,7 @@ class Value(BaseModel):
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            raise invalid_input(cls.__name__, error) from None
+            raise invalid_input(cls, error) from None
 
 
 class RecordedValue(Value):
@@ -50,12 +52,26 @@ class RecordedValue(Value):
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
 
-def invalid_input(name: str, error: ValidationError) -> InvalidInputError:
-    """Turn pydantic's report into one sentence per bad field; values are left out, they may be content."""
-    problems = []
-    for item in error.errors(include_url=False, include_input=False, include_context=True):
+def invalid_input(value: type[BaseModel], error: ValidationError) -> InvalidInputError:
+    """Turn pydantic's report into one sentence: each bad field, then what the field is.
+
+    The values themselves are left out; they may be content.
+    """
+    problems: list[str] = []
+    remedies: dict[str, str] = {}
+    for item in error.errors(include_url=False, include_input=False):
         where = ".".join(str(part) for part in item["loc"])
         cause = item.get("ctx", {}).get("error")
-        text = getattr(cause, "problem", None) or (str(cause) if cause else item["msg"])
-        problems.append(f"{where}: {text}" if where else text)
-    return InvalidInputError(f"{name} is not valid: {'; '.join(problems)}.".replace("..", "."))
+        if isinstance(cause, InvalidInputError):
+            # A value inside this one: its own sentence, without saying twice that it is not valid.
+            problem = cause.problem.partition(_NOT_VALID)[2] or cause.problem
+            remedies[where] = cause.remedy
+        else:
+            problem = str(cause) if cause else item["msg"]
+        problem = problem.removesuffix(".")
+        problems.append(f"{where}: {problem}" if where else problem)
+        field = value.model_fields.get(str(item["loc"][0])) if item["loc"] else None
+        if field is not None and field.description and not remedies.get(where):
+            remedies[where] = f"{where} is: {field.description}"
+    remedy = " ".join(text for text in remedies.values() if text)
+    return InvalidInputError(f"{value.__name__}{_NOT_VALID}{'; '.join(problems)}.", remedy=remedy)

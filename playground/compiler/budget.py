@@ -53,8 +53,8 @@ class ContextShares(RecordedValue):
         total = math.fsum(self.values())
         if total > 1 + SHARE_SUM_TOLERANCE:
             raise InvalidInputError(
-                f"the shares sum to {total:.4g}, above 1; lower one, or divide each by their sum. "
-                "A kind left out keeps its default"
+                f"the shares sum to {total:.4g}, above 1.",
+                remedy="Lower one, or divide each by their sum; a kind left out keeps its default.",
             )
         return self
 
