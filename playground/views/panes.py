@@ -12,7 +12,7 @@ from playground.compiler.manifest import ManifestEntry, Reason
 from playground.compiler.values import ContextPackage
 from playground.views.palette import Slot
 from playground.views.record_key import record_key
-from playground.views.record_text import PLAIN_KINDS, Labels, Texts, flatten, record_source, record_title
+from playground.views.record_text import PLAIN_KINDS, RecordText, RecordTexts
 from playground.views.words import KIND_LABELS, KIND_ORDER, count, entry_slot, plural, score
 
 __all__ = [
@@ -102,19 +102,18 @@ class CardsView:
     """``79 records``."""
 
 
-def manifest_view(package: ContextPackage, texts: Texts, labels: Labels) -> ManifestView:
+def manifest_view(package: ContextPackage, texts: RecordTexts) -> ManifestView:
     """Return one row an entry. O(n).
 
     Args:
         package: The compile.
-        texts: Text by source and record id, as ``record_texts`` gives it.
-        labels: Title and origin of a record.
+        texts: Every offered record in words, as ``record_texts`` gives them.
     """
-    rows = tuple(_row(entry, texts, labels) for entry in package.manifest.entries)
+    rows = tuple(_row(entry, texts) for entry in package.manifest.entries)
     return ManifestView(rows, plural(len(rows), ("entry", "entries")))
 
 
-def cards_view(package: ContextPackage, texts: Texts, labels: Labels) -> CardsView:
+def cards_view(package: ContextPackage, texts: RecordTexts) -> CardsView:
     """Return the selected records grouped by kind and the best of the excluded ones. O(n log n)."""
     entries = package.manifest.entries
     groups = []
@@ -124,34 +123,39 @@ def cards_view(package: ContextPackage, texts: Texts, labels: Labels) -> CardsVi
         if chosen:
             tokens = sum(entry.tokens for entry in chosen)
             total = f"{count(len(chosen))} of {count(len(offered))} · {plural(tokens, 'token')}"
-            cards = tuple(_card(entry, texts, labels) for entry in chosen)
+            cards = tuple(_card(entry, texts) for entry in chosen)
             groups.append(CardGroup(KIND_LABELS[kind], kind, total, cards))
     excluded = sorted((entry for entry in entries if not entry.selected), key=_by_score)
     more = len(excluded) - EXCLUDED_SHOWN
     return CardsView(
         groups=tuple(groups),
-        excluded=tuple(_row(entry, texts, labels) for entry in excluded[:EXCLUDED_SHOWN]),
+        excluded=tuple(_row(entry, texts) for entry in excluded[:EXCLUDED_SHOWN]),
         excluded_total=plural(len(excluded), "record") if excluded else "",
         excluded_more=f"{count(more)} more in the manifest" if more > 0 else "",
         total=plural(len(entries) - len(excluded), "record"),
     )
 
 
-def missing_note(view: ManifestView, selected: str | None) -> str:
-    """Say why the selected record is not in the request; empty when it is, or nothing is selected."""
+def missing_note(view: ManifestView, selected: str | None) -> tuple[str, str, str] | None:
+    """Say why the selected record is not in the request; ``None`` when it is, or nothing is selected.
+
+    Returns:
+        What stands before the record's title, the title, and what follows: a title is foreign text, whose
+        writing direction must not spread to the sentence around it.
+    """
     row = view.row(selected)
     if row is None or row.selected:
-        return ""
-    return f"Not in the request ({row.reason}): {row.title}, {row.tokens} tokens"
+        return None
+    return (f"Not in the request ({row.reason}): ", row.title, f", {row.tokens} tokens")
 
 
-def _row(entry: ManifestEntry, texts: Texts, labels: Labels) -> ManifestRow:
-    label = labels(entry.source, entry.record_id)
+def _row(entry: ManifestEntry, texts: RecordTexts) -> ManifestRow:
+    text = _text(entry, texts)
     return ManifestRow(
-        key=record_key(entry.source, entry.record_id),
+        key=text.key,
         slot=entry_slot(entry),
-        title=record_title(entry, texts, label),
-        source=record_source(label),
+        title=text.title,
+        source=text.source,
         score="" if entry.score is None else score(entry.score),
         tokens=count(entry.tokens),
         reason=entry.reason,
@@ -159,19 +163,24 @@ def _row(entry: ManifestEntry, texts: Texts, labels: Labels) -> ManifestRow:
     )
 
 
-def _card(entry: ManifestEntry, texts: Texts, labels: Labels) -> Card:
-    label = labels(entry.source, entry.record_id)
-    text = texts.get((entry.source, entry.record_id), "")
+def _card(entry: ManifestEntry, texts: RecordTexts) -> Card:
+    text = _text(entry, texts)
     return Card(
-        key=record_key(entry.source, entry.record_id),
+        key=text.key,
         slot=entry_slot(entry),
-        title="" if entry.kind in PLAIN_KINDS and text else record_title(entry, texts, label),
-        body=flatten(text),
-        source=record_source(label),
+        title="" if entry.kind in PLAIN_KINDS and text.body else text.title,
+        body=text.body,
+        source=text.source,
         score="" if entry.score is None else score(entry.score),
         tokens=count(entry.tokens),
         reason=entry.reason,
     )
+
+
+def _text(entry: ManifestEntry, texts: RecordTexts) -> RecordText:
+    # A manifest may outlive its texts (it is kept, they are forgotten): then the id is all there is.
+    known = texts.get((entry.source, entry.record_id))
+    return known or RecordText(record_key(entry.source, entry.record_id), entry.record_id, entry.source, "")
 
 
 def _by_score(entry: ManifestEntry) -> float:

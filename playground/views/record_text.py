@@ -1,48 +1,70 @@
-"""A record's text and names as people read them: flattened, cut, titled.
+"""What people read about a record whatever the budget: title, origin, flattened text.
 
-Pure. What comes in is untrusted text; what goes out is still plain text and never markup.
+Computed once per retrieval, so that a slider move only joins. Pure. What comes in is untrusted text; what goes
+out is still plain text and never markup.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from playground.compiler.manifest import EntryKind, ManifestEntry
+from playground.compiler.manifest import EntryKind
 from playground.compiler.rendering import WORKING_MEMORY_SOURCE
 from playground.compiler.values import SourceResult
 from playground.retrieval.borders import cluster_border
+from playground.views.record_key import record_key
 from playground.working_memory.rendering import memory_lines
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 if TYPE_CHECKING:
     from playground.workspace import RecordLabel
 
-__all__ = ["PLAIN_KINDS", "Labels", "Texts", "flatten", "record_source", "record_texts", "record_title"]
+__all__ = ["PLAIN_KINDS", "Labels", "RecordText", "RecordTexts", "flatten", "record_texts"]
 
 Labels = Callable[[str, str], "RecordLabel"]
 """Title, origin and part of a record, by source and record id."""
-Texts = Mapping[tuple[str, str], str]
 BODY_LENGTH = 1_200  # code points of a card's text: twelve lines of the widest card
 TITLE_LENGTH = 160  # code points of a text that stands in for a title
 PLAIN_KINDS: frozenset[EntryKind] = frozenset({"working-memory", "memory", "transcript"})
-"""Kinds whose records are a sentence or two: their cards have no title."""
+"""Kinds whose records are a sentence or two: the text is its own title."""
 
-_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s?)|\*\*|__|`", re.MULTILINE)
+_MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?)|\*\*|__|`", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordText:
+    """One record in words."""
+
+    key: str
+    title: str
+    """One line; a part of the text where the record has no title."""
+    source: str
+    """``part 1 of <document>``, or where else the record comes from."""
+    body: str
+    """The text without markup and empty lines, at most ``BODY_LENGTH`` long."""
+
+
+RecordTexts = Mapping[tuple[str, str], RecordText]
+"""By source and record id."""
 
 
 def record_texts(
-    results: Sequence[SourceResult], working_memory: WorkingMemorySnapshot | None
-) -> dict[tuple[str, str], str]:
-    """Return every offered text by source and record id; the first of two equal ids stands."""
-    texts: dict[tuple[str, str], str] = {}
+    results: Sequence[SourceResult], working_memory: WorkingMemorySnapshot | None, labels: Labels
+) -> dict[tuple[str, str], RecordText]:
+    """Return every offered record in words; the first of two equal ids stands. O(characters)."""
+    texts: dict[tuple[str, str], RecordText] = {}
     if working_memory is not None:
         for line in memory_lines(working_memory):
-            texts[(WORKING_MEMORY_SOURCE, line.record_id)] = line.text
+            pair = (WORKING_MEMORY_SOURCE, line.record_id)
+            texts[pair] = _record_text(pair, "working-memory", line.text, labels(*pair))
     for result in results:
         for candidate in result.candidates:
-            texts.setdefault((result.source_id, candidate.record_id), candidate.text)
+            pair = (result.source_id, candidate.record_id)
+            if pair not in texts:
+                texts[pair] = _record_text(pair, result.kind, candidate.text, labels(*pair))
     return texts
 
 
@@ -56,14 +78,10 @@ def flatten(text: str, length: int = BODY_LENGTH) -> str:
     return flat[: cluster_border(flat, min(length, len(flat)), 0)].rstrip() + "…"
 
 
-def record_title(entry: ManifestEntry, texts: Texts, label: RecordLabel) -> str:
-    """Name a record by its text where that is a sentence or two, else by its title, else by its id."""
-    text = texts.get((entry.source, entry.record_id), "")
-    if text and (entry.kind in PLAIN_KINDS or not label.title.strip()):
-        return " ".join(flatten(text, TITLE_LENGTH).splitlines())
-    return " ".join(label.title.split()) or entry.record_id
-
-
-def record_source(label: RecordLabel) -> str:
-    """Say where a record comes from: ``part 1 of <document>``."""
-    return " of ".join(part for part in (label.part, label.origin) if part)
+def _record_text(pair: tuple[str, str], kind: EntryKind, text: str, label: RecordLabel) -> RecordText:
+    body = flatten(text)
+    title = " ".join(label.title.split())
+    if body and (kind in PLAIN_KINDS or not title):
+        title = " ".join(flatten(body, TITLE_LENGTH).splitlines())
+    source = " of ".join(part for part in (label.part, label.origin) if part)
+    return RecordText(record_key(*pair), title or pair[1], source, body)

@@ -20,7 +20,8 @@ function buildXml(state, data) {
 }
 
 function markMissing(state, data) {
-  state.note.textContent = data.note || "";
+  const [before, title, after] = data.note || ["", "", ""];
+  state.note.replaceChildren(before, element("bdi", "", title), after);
   state.note.hidden = !data.note;
 }
 
