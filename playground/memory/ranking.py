@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from playground.retrieval.embedding import Embedder
     from playground.retrieval.index import Vectors
 
-__all__ = ["Ranking", "VectorShelf", "rank_by_meaning", "rank_by_words"]
-
-Ranking = Literal["cosine", "lexical"]
+__all__ = ["VectorShelf", "rank_by_meaning", "rank_by_words"]
 
 
 class VectorShelf:

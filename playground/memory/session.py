@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from playground.compiler.values import text_digest
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
-from playground.memory.ranking import Ranking, VectorShelf, rank_by_meaning, rank_by_words
 from playground.memory.records import MemoryKind, MemoryOrigin, MemoryRecord, MemoryRevision, MemoryTombstone
 from playground.memory.store import MemoryStore
 from playground.scope import MemoryScope, MemorySourceRef, narrow
 
 if TYPE_CHECKING:
+    from playground.memory.ranking import VectorShelf
     from playground.retrieval.embedding import Embedder
     from playground.retrieval.hits import Hit
 
 __all__ = ["MemorySession", "RecallResult", "RecalledMemory"]
 
 Writer = Literal["host", "model"]
+Ranking = Literal["cosine", "lexical"]
 _HOST = (MemorySourceRef(kind="host"),)
 _KEEP: Any = object()
 
@@ -111,7 +112,7 @@ class MemorySession:
         self.scope = scope
         self.embedder = embedder
         self._clock = clock or (lambda: time.time_ns() // 1_000_000)
-        self._shelf = VectorShelf()
+        self._shelf: VectorShelf | None = None
 
     async def remember(
         self,
@@ -308,8 +309,9 @@ class MemorySession:
         else:
             chosen = [record_id]
         erased = await self.store.erase(chosen, scope=self.scope, at=self._clock())
-        gone = (records[name] for name in erased if name in records)
-        self._shelf.forget(revision.digest for record in gone for revision in record.revisions)
+        if self._shelf is not None:
+            gone = (records[name] for name in erased if name in records)
+            self._shelf.forget(revision.digest for record in gone for revision in record.revisions)
         return erased
 
     async def tombstones(self) -> tuple[MemoryTombstone, ...]:
@@ -319,7 +321,11 @@ class MemorySession:
     async def _ranked(
         self, query: str, revisions: dict[str, MemoryRevision], k: int
     ) -> tuple[Sequence[Hit], Ranking]:
+        # NumPy takes a tenth of a second to import; whoever recalls nothing does not pay for it.
+        from playground.memory.ranking import VectorShelf, rank_by_meaning, rank_by_words  # noqa: PLC0415
+
         if self.embedder is not None:
+            self._shelf = self._shelf or VectorShelf()
             try:
                 found = await rank_by_meaning(query, revisions, k, embedder=self.embedder, shelf=self._shelf)
             except EmbeddingUnavailableError:
