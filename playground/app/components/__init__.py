@@ -1,9 +1,16 @@
-"""The synced panes as Streamlit components: cards, rendered XML and manifest table.
+"""The synced panes as Streamlit components: cards, rendered XML, manifest table; and a document's text.
 
 JavaScript and CSS stand beside this file and are sent inline, so that a checkout and an installed package work
 alike. Data goes in as JSON and becomes text nodes only; a click or an arrow key comes back as a record key.
 """
 
-from playground.app.components.panes import block_cards, manifest_table, rendered_xml
+from playground.app.components.panes import (
+    PANE_HEIGHT,
+    Shown,
+    block_cards,
+    document_text,
+    manifest_table,
+    rendered_xml,
+)
 
-__all__ = ["block_cards", "manifest_table", "rendered_xml"]
+__all__ = ["PANE_HEIGHT", "Shown", "block_cards", "document_text", "manifest_table", "rendered_xml"]

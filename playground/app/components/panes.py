@@ -1,4 +1,4 @@
-"""Mounting the three panes."""
+"""Mounting the panes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
 from playground.compiler.values import text_digest
+from playground.views.document_preview import DocumentPreview
 from playground.views.panes import CardsView, ManifestView, missing_note
 from playground.views.xml_pane import XmlView
 
-__all__ = ["PANE_HEIGHT", "Shown", "block_cards", "manifest_table", "rendered_xml"]
+__all__ = ["PANE_HEIGHT", "Shown", "block_cards", "document_text", "manifest_table", "rendered_xml"]
 
 PANE_HEIGHT = 640  # px; with the sticky strip it fills a screen of 900 px
 Shown = Literal["all", "selected", "excluded"]
@@ -94,6 +95,12 @@ def manifest_table(
     _mount(_MANIFEST, content, {"show": show}, selected=selected, on_pick=on_pick, key=key, height=height)
 
 
+def document_text(view: DocumentPreview, *, key: str = "document_text", height: int = PANE_HEIGHT) -> None:
+    """Show a document's text with the borders of its chunks."""
+    content = {"title": view.title, "pieces": [_fields(piece) for piece in view.pieces], "rest": view.rest}
+    _mount(_PREVIEW, content, {}, selected=None, on_pick=lambda _: None, key=key, height=height)
+
+
 def _mount(
     component: ComponentRenderer,
     content: Mapping[str, Any],
@@ -132,6 +139,7 @@ def _component(name: str) -> ComponentRenderer:
     )
 
 
+_PREVIEW = _component("preview")
 _CARDS = _component("cards")
 _XML = _component("xml")
 _MANIFEST = _component("manifest")

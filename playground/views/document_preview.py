@@ -1,0 +1,81 @@
+"""A document's text with the borders of its chunks drawn in.
+
+Pure. Chunks may overlap: the shared stretch belongs to both and is shown once, marked as shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from playground.retrieval.chunking import Chunk
+from playground.retrieval.documents import Document
+from playground.views.words import count, plural
+
+__all__ = ["DocumentPreview", "PreviewPiece", "document_preview"]
+
+PREVIEW_LENGTH = 60_000  # code points shown of one document: some 30 screens; the rest is named, not drawn
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewPiece:
+    """A stretch of text between two borders."""
+
+    border: str
+    """What begins here, ``Chunk 12 · 118 tokens``; empty where nothing does."""
+    text: str
+    cover: int
+    """How many chunks hold it: 0 is in no chunk, 2 and more is shared by neighbours."""
+    oversized: bool
+    """Whether the chunk that begins here is larger than the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPreview:
+    """One document, drawn."""
+
+    title: str
+    total: str
+    """``4 chunks · 1,012 tokens``; shared stretches count in every chunk that holds them."""
+    source: str
+    """The file it came from."""
+    pieces: tuple[PreviewPiece, ...]
+    rest: str
+    """What is not drawn; empty when all is."""
+
+
+def document_preview(
+    document: Document, chunks: Sequence[Chunk], *, tokens: Callable[[str], int], limit: int
+) -> DocumentPreview:
+    """Cut a document's text at the borders of its chunks. O(characters + chunks log chunks).
+
+    Args:
+        document: The document.
+        chunks: Its chunks, in any order.
+        tokens: Counts the tokens of a text.
+        limit: Tokens above which a chunk is oversized.
+
+    Returns:
+        Pieces whose texts give the document's first ``PREVIEW_LENGTH`` code points.
+    """
+    text, shown = document.text, min(len(document.text), PREVIEW_LENGTH)
+    sizes = {chunk.index: tokens(chunk.text) for chunk in chunks}
+    starts: dict[int, list[Chunk]] = {}
+    change = dict.fromkeys((0, shown), 0)
+    for chunk in sorted(chunks, key=lambda chunk: chunk.index):
+        if chunk.start_offset < shown:
+            end = min(chunk.end_offset, shown)
+            starts.setdefault(chunk.start_offset, []).append(chunk)
+            change[chunk.start_offset] = change.get(chunk.start_offset, 0) + 1
+            change[end] = change.get(end, 0) - 1
+    pieces, cover = [], 0
+    for at, until in pairwise(sorted(change)):
+        cover += change[at]
+        begun = starts.get(at, [])
+        border = ", ".join(f"Chunk {chunk.index} · {plural(sizes[chunk.index], 'token')}" for chunk in begun)
+        oversized = any(sizes[chunk.index] > limit for chunk in begun)
+        pieces.append(PreviewPiece(border, text[at:until], cover, oversized))
+    total = f"{plural(len(chunks), 'chunk')} · {plural(sum(sizes.values()), 'token')}"
+    rest = f"The first {count(shown)} of {count(len(text))} characters." if shown < len(text) else ""
+    return DocumentPreview(document.title, total, document.source_name, tuple(pieces), rest)

@@ -1,0 +1,136 @@
+"""A real server and a real browser, shared by the session.
+
+The browser is the one named by ``PLAYGROUND_CHROMIUM``, else an installed Chromium or Chrome, else Playwright's
+own. Where there is none the tests skip and say what to do; with ``CI=true`` that is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Request, expect
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+START_TIMEOUT = 60  # s until the server must answer
+REMEDY = "Install Chromium, name one in PLAYGROUND_CHROMIUM, or run: python -m playwright install chromium"
+
+expect.set_options(timeout=10_000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: Playwright) -> str:
+    """Path of the browser."""
+    named = os.environ.get("PLAYGROUND_CHROMIUM")
+    found = named or next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    browser = Path(found or playwright.chromium.executable_path)
+    if not browser.is_file():
+        reason = f"No browser at {browser}. {REMEDY}"
+        if os.environ.get("CI", "").lower() in {"1", "true"}:
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return str(browser)
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
+    """Replace the plugin's browser, which is downloaded, by the installed one."""
+    started = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def server(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the app, started in a fresh home on a free port."""
+    home = tmp_path_factory.mktemp("home")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = home / "server.log"
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "HF_HUB_OFFLINE": "1",
+    }
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
+
+
+@pytest.fixture
+def context(browser: Browser, server: str) -> Iterator[BrowserContext]:
+    """A browser profile of its own for each test."""
+    made = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    made.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, server: str) -> Iterator[Page]:
+    """A page that must not log an error, raise one or ask another host for anything."""
+    faults: list[str] = []
+    made = context.new_page()
+    watch(made, server, faults)
+    yield made
+    assert faults == []
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder for screenshots; it stays in the temporary folder after the run."""
+    return tmp_path_factory.mktemp("pictures")
+
+
+def watch(page: Page, server: str, faults: list[str]) -> None:
+    """Write down console errors, uncaught exceptions and requests to other hosts."""
+    own = urlsplit(server).netloc
+
+    def requested(request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme in {"http", "https", "ws", "wss"} and address.netloc != own:
+            faults.append(f"request to {address.netloc}")
+
+    page.on("request", requested)
+    page.on("websocket", lambda socket: faults.append(socket.url) if own not in socket.url else None)
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+
+
+def _wait_for(url: str, process: subprocess.Popen[Any], log: Path) -> None:
+    until = time.monotonic() + START_TIMEOUT
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(url, timeout=2):
+                return
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail(f"The app did not start:\n{log.read_text('utf-8', 'replace')[-2000:]}")
