@@ -113,7 +113,7 @@ class Message:
     provider_metadata: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if self.role not in ROLES:
+        if not isinstance(self.role, str) or self.role not in ROLES:
             raise InvalidInputError(
                 f"A message has the role {self.role!r}.", remedy=f"Use one of {sorted(ROLES)}."
             )
@@ -144,13 +144,13 @@ def as_message(value: Message | Mapping[str, Any]) -> Message:
         if not isinstance(content, Sequence) or isinstance(content, bytes):
             raise InvalidInputError("A message has no content.", remedy="Give a string or a list of parts.")
         content = tuple(_as_part(part) for part in content)
-    metadata = value.get("provider_metadata", value.get("providerMetadata"))
+    metadata = decode_bytes(value.get("provider_metadata", value.get("providerMetadata")))
     return Message(value.get("role"), content, metadata)  # type: ignore[arg-type]  # checked by Message
 
 
 def as_messages(values: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
     """Return messages from values or dictionaries, in order."""
-    if isinstance(values, str | bytes | Mapping):
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InvalidInputError(
             "Messages must be a sequence of messages.", remedy="Wrap the single message in a list."
         )
@@ -227,7 +227,7 @@ def _as_part(value: Any) -> Part:
             return ReasoningPart(get("text"), get("signature"), get("encrypted"), bool(get("redacted")))
         case "text" | "image" | "tool_use" | "tool_result" | "reasoning" as kind:
             raise InvalidInputError(f"A {kind} part lacks a field or has one of the wrong type.")
-    return UnknownPart(dict(value))
+    return UnknownPart(decode_bytes(value))
 
 
 def _part_to_json(part: Part) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from playground.compiler.values import KINDS, Kind, whole_number
+from playground.compiler.values import KINDS, Kind, as_float, whole_number
 from playground.errors import InvalidInputError
 from playground.values import RecordedValue
 
@@ -23,9 +23,11 @@ def _tokens(value: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise InvalidInputError(f"{value!r} is not a finite number.")
-    return float(value)
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    number = as_float(value) if real else math.nan
+    if not math.isfinite(number):
+        raise InvalidInputError(f"{value!r:.50} is not a finite number.")
+    return number
 
 
 Tokens = Annotated[int, BeforeValidator(_tokens)]

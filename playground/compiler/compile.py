@@ -11,7 +11,7 @@ from typing import Any
 
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.description import describe
-from playground.compiler.manifest import EstimatorKind, Fallback, Refresh
+from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh
 from playground.compiler.offers import CompileInputs, Offers, prepare
 from playground.compiler.selection import Selection, mark_duplicates, select
 from playground.compiler.values import ContextBlock, ContextPackage, PlacedEntry, SourceResult
@@ -42,7 +42,7 @@ def compile_context(
     fallback: Fallback | None = None,
     tail_kept: bool = False,
     cache_prefix_changed: bool = False,
-    estimator_kind: EstimatorKind | None = None,
+    estimator_kind: EstimatorKind | EstimatorName | None = None,
 ) -> ContextPackage:
     """Select candidates under a budget, render them as blocks and explain every choice. O(n log n).
 
@@ -64,7 +64,8 @@ def compile_context(
         fallback: Recorded; a failed optional source makes it ``source-failed``.
         tail_kept: Whether the host must keep this step's tail in the history.
         cache_prefix_changed: Recorded: the request no longer begins with the previous one.
-        estimator_kind: Recorded: what the counts rest on; the estimator's own kind by default.
+        estimator_kind: Recorded: what the counts rest on; the estimator's own kind by default, and a bare
+            name means that no usage calibrated it.
 
     Returns:
         Blocks (append first, tail last) and the manifest. Unless mandatory content is larger, the blocks'
@@ -76,7 +77,7 @@ def compile_context(
         ContextBudgetExceededError: When mandatory content does not fit ``input_tokens - used_tokens``.
     """
     inputs = CompileInputs(
-        results=tuple(results),
+        results=results,
         messages=messages,
         input_tokens=input_tokens,
         used_tokens=used_tokens,
@@ -86,13 +87,15 @@ def compile_context(
         step=step,
         retrieval_pass=retrieval_pass,
         refresh=refresh,
-        placed=tuple(placed),
+        placed=placed,
         phase=phase,
         redacted=redacted,
         fallback=fallback,
         tail_kept=tail_kept,
         cache_prefix_changed=cache_prefix_changed,
-        estimator_kind=estimator_kind,
+        estimator_kind=EstimatorKind(kind=estimator_kind)
+        if isinstance(estimator_kind, str)
+        else estimator_kind,
     )
     return compile_offers(prepare(inputs), budget)
 

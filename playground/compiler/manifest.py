@@ -25,6 +25,7 @@ __all__ = [
     "ContextManifest",
     "EntryKind",
     "EstimatorKind",
+    "EstimatorName",
     "Fallback",
     "ManifestEntries",
     "ManifestEntry",
@@ -42,6 +43,7 @@ Reason = Literal[
 ]
 Refresh = Literal["initial", "reused", "host-request", "task-changed", "redacted", "overflow-retry"]
 Fallback = Literal["pass-limit", "source-failed"]
+EstimatorName = Literal["heuristic", "tokenizer", "provider"]
 MANIFEST_VERSION: Literal[1] = 1
 ERROR_MESSAGE_LENGTH = 200  # code points of an error's message that a manifest keeps
 SEARCHED_LENGTH = 20_000  # code points searched for credentials; far more than can be shown
@@ -180,7 +182,7 @@ class BudgetSummary(RecordedValue):
 class EstimatorKind(RecordedValue):
     """What the token counts rest on."""
 
-    kind: Literal["heuristic", "tokenizer", "provider"] = "heuristic"
+    kind: EstimatorName = "heuristic"
     """How tokens were counted."""
     calibrated: bool = False
     """Whether real usage corrected the counts."""
@@ -233,9 +235,11 @@ class ContextManifest(RecordedValue):
 
     @field_validator("entries", mode="plain")
     @classmethod
-    def _read_entries(cls, value: Iterable[Any]) -> ManifestEntries:
+    def _read_entries(cls, value: Any) -> ManifestEntries:
         if isinstance(value, ManifestEntries):
             return value
+        if not isinstance(value, list | tuple):
+            raise InvalidInputError("the entries are not a list")
         return ManifestEntries.of(
             item if isinstance(item, ManifestEntry) else _EntryRecord.parse(item).entry() for item in value
         )
@@ -263,8 +267,8 @@ class ContextManifest(RecordedValue):
             raise InvalidInputError(
                 f"The manifest is not JSON: {error}.", remedy="Pass the text that to_json wrote."
             ) from None
-        if not isinstance(data, Mapping) or data.get("version") != MANIFEST_VERSION:
-            found = data.get("version") if isinstance(data, Mapping) else None
+        found = data.get("version") if isinstance(data, Mapping) else None
+        if found != MANIFEST_VERSION or isinstance(found, bool):
             raise InvalidInputError(
                 f"The manifest has version {found!r}.", remedy=f"This release reads version {MANIFEST_VERSION}."
             )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any
+from typing import Any, get_args
 
 from playground.compiler.manifest import EstimatorKind, Fallback, Reason, Refresh
 from playground.compiler.placement import standing_placements
@@ -38,6 +38,18 @@ from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["CompileInputs", "MemoryOffers", "Offers", "prepare"]
 
+_TYPES: dict[str, Any] = {
+    "working_memory": WorkingMemorySnapshot | None,
+    "estimator": TokenEstimator,
+    "estimator_kind": EstimatorKind | None,
+    "run_id": str,
+}
+_CHOICES: dict[str, tuple[object, ...]] = {
+    "refresh": get_args(Refresh),
+    "fallback": (None, *get_args(Fallback)),
+    "phase": get_args(Phase),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class CompileInputs:
@@ -60,6 +72,13 @@ class CompileInputs:
     tail_kept: bool = False
     cache_prefix_changed: bool = False
     estimator_kind: EstimatorKind | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("results", "placed"):
+            value: object = getattr(self, name)
+            if not isinstance(value, Iterable):
+                raise InvalidInputError(f"{name} is a {type(value).__name__}.", remedy="Pass a list.")
+            object.__setattr__(self, name, tuple(value))
 
     @property
     def room(self) -> int:
@@ -182,9 +201,18 @@ def prepare(inputs: CompileInputs) -> Offers:
 def _check(inputs: CompileInputs) -> None:
     for name in ("input_tokens", "used_tokens", "step", "retrieval_pass"):
         whole_number(getattr(inputs, name), f"{name}")
+    if inputs.retrieval_pass < 1:
+        raise InvalidInputError("retrieval_pass is 0.", remedy="Passes count from 1.")
     as_messages(inputs.messages)
-    if not all(isinstance(result, SourceResult) for result in inputs.results):
-        raise InvalidInputError("The results are not all SourceResult values.")
+    for name, kind in _TYPES.items():
+        if not isinstance(getattr(inputs, name), kind):
+            raise InvalidInputError(f"{name} is a {type(getattr(inputs, name)).__name__}.")
+    for name, values in _CHOICES.items():
+        if getattr(inputs, name) not in values:
+            raise InvalidInputError(f"{name} is {getattr(inputs, name)!r}.", remedy=f"Use one of {values}.")
+    for name, kind in (("results", SourceResult), ("placed", PlacedEntry)):
+        if not all(isinstance(value, kind) for value in getattr(inputs, name)):
+            raise InvalidInputError(f"The {name} are not all {kind.__name__} values.")
     ids = [result.source_id for result in inputs.results]
     for source_id in ids:
         if ids.count(source_id) > 1:

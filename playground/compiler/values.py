@@ -11,9 +11,9 @@ import json
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsFloat, get_args, runtime_checkable
 
 from playground.cancel import CancelToken
 from playground.errors import InvalidInputError
@@ -47,6 +47,7 @@ BlockPlacement = Literal["append", "ephemeral-tail"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _STATUSES: frozenset[str] = frozenset(get_args(SourceStatus))
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
+LARGEST_WHOLE_NUMBER = 2**53  # above it floats, and JSON readers that use them, no longer count by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Provenance:
 
     def __post_init__(self) -> None:
         kinds: object = self.source_kinds
-        if isinstance(kinds, str) or not all(isinstance(kind, str) for kind in self.source_kinds):
+        if not isinstance(kinds, Collection) or isinstance(kinds, str) or not all(map(_is_string, kinds)):
             raise InvalidInputError("A provenance's source kinds are not a list of strings.")
         if self.origin is not None and not isinstance(self.origin, str):
             raise InvalidInputError("A provenance's origin is not a string.")
@@ -181,7 +182,9 @@ class SourceResult:
                 f"Source {self.source_id!r} is of the unknown kind {self.kind!r}.",
                 remedy=f"Use one of {KINDS}.",
             )
-        if self.status not in _STATUSES:
+        if not isinstance(self.required, bool):
+            raise InvalidInputError(f"The required flag of source {self.source_id!r} is not True or False.")
+        if not isinstance(self.status, str) or self.status not in _STATUSES:
             raise InvalidInputError(
                 f"Source {self.source_id!r} has the unknown status {self.status!r}.",
                 remedy=f"Use one of {sorted(_STATUSES)}.",
@@ -190,7 +193,8 @@ class SourceResult:
             raise InvalidInputError(f"The query of source {self.source_id!r} is not a string.")
         if self.error is not None and not isinstance(self.error, BaseException):
             raise InvalidInputError(f"The error of source {self.source_id!r} is not an exception.")
-        candidates = tuple(self.candidates)
+        offered: object = self.candidates
+        candidates = tuple(offered) if isinstance(offered, Iterable) else (offered,)
         if not all(isinstance(candidate, ContextCandidate) for candidate in candidates):
             raise InvalidInputError(
                 f"Source {self.source_id!r} offers something that is not a ContextCandidate."
@@ -328,28 +332,42 @@ def text_digest(text: str) -> str:
 
 
 def whole_number(value: object, subject: str) -> int:
-    """Return ``value`` as an int of at least 0.
+    """Return ``value`` as an int of at least 0 and at most 2**53.
 
     Raises:
-        InvalidInputError: For bools, fractions, strings and negative numbers; names the subject.
+        InvalidInputError: For bools, fractions, strings, negative and huge numbers; names the subject.
     """
     if not isinstance(value, bool):
         try:
             number = operator.index(value)  # type: ignore[arg-type]  # TypeError is the answer for the rest
         except TypeError:
             number = -1
-        if number >= 0:
+        if 0 <= number <= LARGEST_WHOLE_NUMBER:
             return number
-    raise InvalidInputError(f"{subject} is {value!r}.", remedy="Give a whole number of 0 or more.")
+    raise InvalidInputError(f"{subject} is {value!r:.50}.", remedy="Give a whole number of 0 or more.")
+
+
+def as_float(number: SupportsFloat) -> float:
+    """Return a number as a float; one too large for it gives infinity."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _finite_score(score: object, record_id: str) -> float:
-    if isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score):
-        return float(score) + 0.0  # turns -0.0 into 0.0
+    if isinstance(score, int | float) and not isinstance(score, bool):
+        number = as_float(score)
+        if math.isfinite(number):
+            return number + 0.0  # turns -0.0 into 0.0
     raise InvalidInputError(
-        f"The score of record {record_id!r} is {score!r}.",
+        f"The score of record {record_id!r} is {score!r:.50}.",
         remedy="Give a finite number; leave the record out otherwise.",
     )
+
+
+def _is_string(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _reject_digest(record_id: str, digest: object) -> None:

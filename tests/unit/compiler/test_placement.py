@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from playground import ContextCandidate, create_working_memory
+from playground.compiler.placement import is_compiler_block, standing_placements
+from playground.compiler.values import PlacedEntry, text_digest
+from playground.messages import Message, TextPart, as_message
+from tests.builders import compiled, offer, reasons
+
+FIRST = compiled(offer(ContextCandidate("a", "one", 1.0, revision=1)))
+BLOCK = FIRST.blocks[0].messages[0]
+QUESTION = Message("user", "How do I deploy?")
+
+
+def placed(record_id: str = "a", text: str = "one", revision: int | None = 1, **more: Any) -> PlacedEntry:
+    fields: dict[str, Any] = {
+        "source": "rag", "kind": "rag", "record_id": record_id, "revision": revision,
+        "digest": text_digest(text),
+        "tokens": 20, "step": 0, "retrieval_pass": 1, "block_digest": text_digest(FIRST.blocks[0].text),
+    }  # fmt: skip
+    return PlacedEntry(**{**fields, **more})
+
+
+def again(
+    *candidates: ContextCandidate, stands: bool = True, entries: tuple[PlacedEntry, ...] = (placed(),)
+) -> Any:
+    messages = [QUESTION, BLOCK] if stands else [QUESTION]
+    return reasons(compiled(offer(*candidates), messages=messages, placed=entries))
+
+
+def test_r66_a_record_that_stands_is_listed_as_already_placed_and_nothing_else_is() -> None:
+    assert again(ContextCandidate("a", "one", 1.0, revision=1)) == [("a", "already-placed")]
+    assert again() == []
+
+
+def test_r66_what_is_already_placed_is_not_selected_and_costs_nothing() -> None:
+    package = compiled(
+        offer(ContextCandidate("a", "one", 1.0, revision=1)), messages=[BLOCK], placed=[placed()]
+    )
+    (entry,) = package.manifest.entries
+    assert not entry.selected
+    assert entry.tokens > 0
+    assert package.manifest.budget.selected_tokens == package.manifest.sources[0].tokens == 0
+    assert package.blocks == ()
+
+
+def test_a_mandatory_record_that_stands_is_not_placed_twice() -> None:
+    record = ContextCandidate("a", "one", 1.0, revision=1, mandatory=True)
+    assert again(record) == [("a", "already-placed")]
+    assert again(record, stands=False) == [("a", "mandatory")]
+
+
+def test_r88_a_later_pass_adds_only_what_is_new() -> None:
+    old, new = ContextCandidate("a", "one", 1.0, revision=1), ContextCandidate("b", "two", 0.5)
+    package = compiled(offer(old, new), messages=[QUESTION, BLOCK], placed=[placed()])
+    assert reasons(package) == [("a", "already-placed"), ("b", "ranked")]
+    assert "\ntwo\n" in package.xml
+    assert "\none\n" not in package.xml
+
+
+def test_r166_an_older_revision_is_not_added_after_a_newer_one_was_placed() -> None:
+    newer = placed(text="three", revision=3)
+    for stands in (True, False):
+        record = ContextCandidate("a", "one", 1.0, revision=1)
+        entries = (newer,)
+        assert again(record, stands=stands, entries=entries) == [("a", "superseded")]
+
+
+def test_r167_a_newer_revision_is_added_though_the_older_stands() -> None:
+    assert again(ContextCandidate("a", "two", 1.0, revision=2)) == [("a", "ranked")]
+
+
+def test_r168_a_record_whose_block_is_gone_is_placed_again() -> None:
+    assert again(ContextCandidate("a", "one", 1.0, revision=1), stands=False) == [("a", "ranked")]
+
+
+def test_r169_a_standing_text_under_another_id_is_a_duplicate() -> None:
+    assert again(ContextCandidate("z", "one", 1.0)) == [("z", "duplicate")]
+    assert again(ContextCandidate("z", "one", 1.0, mandatory=True)) == [("z", "duplicate")]
+    assert again(ContextCandidate("z", "one", 1.0), stands=False) == [("z", "ranked")]
+
+
+def test_r169_the_same_id_in_another_source_is_another_record() -> None:
+    package = compiled(
+        offer(ContextCandidate("a", "different", 1.0), source_id="other"), messages=[BLOCK], placed=[placed()]
+    )
+    assert reasons(package) == [("a", "ranked")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("user", (TextPart(str(BLOCK.content)),)),
+        as_message({"role": "user", "content": [{"type": "text", "text": BLOCK.content}]}),
+    ],
+)
+def test_r109_a_block_is_recognised_as_string_and_as_one_text_part(message: Message) -> None:
+    assert standing_placements([placed()], [message]) == (placed(),)
+    assert is_compiler_block(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("assistant", BLOCK.content),
+        Message("user", f"{BLOCK.content} "),
+        Message("user", (TextPart(str(BLOCK.content)), TextPart("more"))),
+        Message("user", str(BLOCK.content).replace("one", "two")),
+    ],
+)
+def test_a_block_that_was_changed_no_longer_stands(message: Message) -> None:
+    assert standing_placements([placed()], [message]) == ()
+
+
+def test_working_memory_tails_are_recognised_as_compiler_blocks() -> None:
+    memory = create_working_memory(scope="s", goal="Goal.", now=0)
+    (tail,) = compiled(working_memory=memory).blocks
+    assert is_compiler_block(tail.messages[0])
+    assert not is_compiler_block(QUESTION)
+    assert not is_compiler_block(Message("user", '<deuz_context pass="1" step="0"> is what it starts with'))
