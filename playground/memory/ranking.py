@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from playground.compiler.values import text_digest
 from playground.retrieval.hits import Hit, ranked
 from playground.retrieval.index import ExactIndex
 from playground.retrieval.lexical import LexicalIndex
@@ -28,29 +29,41 @@ class VectorShelf:
         self._vectors: dict[tuple[str, str], Vectors] = {}
         self._lock = threading.Lock()
 
-    def vectors(self, revisions: Sequence[MemoryRevision], embedder: Embedder) -> Vectors:
-        """Return ``(n, d)`` unit vectors; what the model did not make yet, or another made, is made now."""
-        keys = [(embedder.model_id, revision.digest) for revision in revisions]
+    def vectors(
+        self, texts: Sequence[str], embedder: Embedder, *, known: Mapping[str, Vectors] | None = None
+    ) -> Vectors:
+        """Return ``(n, d)`` unit vectors, making only those that are missing.
+
+        Args:
+            texts: At least one.
+            embedder: Makes what is missing.
+            known: Vectors this very model made before, by text digest.
+        """
+        keys = [(embedder.model_id, text_digest(text)) for text in texts]
         with self._lock:
-            known = {key: self._vectors[key] for key in keys if key in self._vectors}
-        for key, revision in zip(keys, revisions, strict=True):
-            if revision.embedding is not None and revision.embedding_model_id == embedder.model_id:
-                known.setdefault(key, np.asarray(revision.embedding, dtype=np.float32))
-        missing = {
-            key: revision.text for key, revision in zip(keys, revisions, strict=True) if key not in known
-        }
+            found = {key: self._vectors[key] for key in keys if key in self._vectors}
+        for model_id, digest in keys:
+            if known is not None and digest in known:
+                found.setdefault((model_id, digest), known[digest])
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
             made = dict(zip(missing, embedder.embed(list(missing.values())), strict=True))
-            known |= made
+            found |= made
             with self._lock:
                 self._vectors |= made
-        return np.stack([known[key] for key in keys])
+        return np.stack([found[key] for key in keys])
 
     def forget(self, digests: Iterable[str]) -> None:
         """Drop the vectors of these texts; they tell too much of a text that must be forgotten."""
         gone = frozenset(digests)
         with self._lock:
             self._vectors = {key: value for key, value in self._vectors.items() if key[1] not in gone}
+
+    def keep(self, digests: Iterable[str]) -> None:
+        """Drop the vectors of all texts but these."""
+        kept = frozenset(digests)
+        with self._lock:
+            self._vectors = {key: value for key, value in self._vectors.items() if key[1] in kept}
 
 
 def rank_by_words(query: str, revisions: dict[str, MemoryRevision], k: int) -> list[Hit]:
@@ -68,7 +81,13 @@ async def rank_by_meaning(
     """
 
     def search() -> list[Hit]:
-        vectors = shelf.vectors(list(revisions.values()), embedder)
+        known = {
+            revision.digest: np.asarray(revision.embedding, dtype=np.float32)
+            for revision in revisions.values()
+            if revision.embedding is not None and revision.embedding_model_id == embedder.model_id
+        }
+        texts = [revision.text for revision in revisions.values()]
+        vectors = shelf.vectors(texts, embedder, known=known)
         question = embedder.embed([query])[0]
         return ExactIndex(list(revisions), vectors).search(question, k)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -330,9 +331,11 @@ class MemorySession:
                 found = await rank_by_meaning(query, revisions, k, embedder=self.embedder, shelf=self._shelf)
             except EmbeddingUnavailableError:
                 # The result says that words ranked it; whoever chose the model saw the error when choosing.
-                return rank_by_words(query, revisions, k), "lexical"
-            return found, "cosine"
-        return rank_by_words(query, revisions, k), "lexical"
+                pass
+            else:
+                return found, "cosine"
+        # In a thread, like embedding, so that the event loop and its time limits go on.
+        return await asyncio.to_thread(rank_by_words, query, revisions, k), "lexical"
 
     async def _current(
         self,

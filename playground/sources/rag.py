@@ -1,0 +1,107 @@
+"""Chunks of documents as candidates."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind
+from playground.errors import InvalidInputError
+
+__all__ = ["RagSource", "Retrieve"]
+
+Retrieve = Callable[..., Any]
+"""``retrieve(query, top_k, signal)`` or, with accounting, ``retrieve(query, top_k, signal, charge)``.
+
+Plain or async. Answers chunks, as objects or dictionaries with ``text``, ``index`` and ``score``; ``charge`` is
+a mapping to be spread into the options of whatever embeds the query.
+"""
+
+
+class RagSource:
+    """Offers what a retrieve function finds.
+
+    Scores are the chunks' own, rounded to six decimals; the search of this package gives 0 to 1. Record ids
+    are the chunks' indexes as text. A plain function runs in a thread, so that time limits hold.
+
+    Args:
+        retrieve: See ``Retrieve``. Nothing found is an empty list. It is not called for a blank query.
+        id: The source's id.
+        required: Whether a failure must stop the call.
+    """
+
+    kind: Kind = "rag"
+
+    def __init__(
+        self,
+        retrieve: Retrieve,
+        *,
+        id: str = "rag",  # noqa: A002  # the protocol's word
+        required: bool = False,
+    ) -> None:
+        if not callable(retrieve):
+            raise InvalidInputError(
+                f"retrieve is a {type(retrieve).__name__}.",
+                remedy="Pass a function of query, top_k and signal.",
+            )
+        self._retrieve = retrieve
+        self.id = id
+        self.required = required
+
+    async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
+        """Retrieve up to ``request.limit`` chunks; a function that answers more is not cut here.
+
+        Raises:
+            InvalidInputError: When the answer is not a list of chunks, or a chunk lacks a field.
+            CallCancelledError: When the request was cancelled.
+        """
+        request.signal.raise_if_cancelled()
+        if not request.query.strip():
+            return []
+        arguments: tuple[Any, ...] = (request.query, request.limit, request.signal)
+        if request.accounting is not None:
+            arguments += ({"accounting": request.accounting, "on_warning": request.on_warning},)
+        chunks = await _called(self._retrieve, arguments)
+        if isinstance(chunks, str | bytes | Mapping) or not isinstance(chunks, Iterable):
+            raise InvalidInputError(
+                f"Source {self.id!r} retrieved a {type(chunks).__name__}.",
+                remedy="Answer a list of chunks; nothing found is an empty list.",
+            )
+        return [self._candidate(chunk) for chunk in chunks]
+
+    def _candidate(self, chunk: Any) -> ContextCandidate:
+        text, index, score = (self._field(chunk, name) for name in ("text", "index", "score"))
+        match = _get(chunk, "match")
+        return ContextCandidate(
+            record_id=str(index),
+            text=text,
+            score=_rounded(score),
+            match=match if isinstance(match, str) else None,
+        )
+
+    def _field(self, chunk: Any, name: str) -> Any:
+        value = _get(chunk, name)
+        if value is None:
+            raise InvalidInputError(
+                f"A chunk of source {self.id!r} has no {name}.", remedy="Give each chunk text, index and score."
+            )
+        return value
+
+
+async def _called(function: Retrieve, arguments: tuple[Any, ...]) -> Any:
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+        return await function(*arguments)
+    answer = await asyncio.to_thread(function, *arguments)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _rounded(score: Any) -> Any:
+    """Round any real number, NumPy's included; what is none is left for the candidate to refuse."""
+    return score if isinstance(score, bool) or not isinstance(score, Real) else round(float(score), 6)
+
+
+def _get(chunk: Any, name: str) -> Any:
+    return chunk.get(name) if isinstance(chunk, Mapping) else getattr(chunk, name, None)

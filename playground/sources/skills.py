@@ -1,0 +1,138 @@
+"""Skill catalogue lines, and the bodies that the model itself has loaded, as candidates."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind
+from playground.escaping import one_line
+from playground.messages import Message, ToolResultPart, ToolUsePart
+from playground.sources.skill_files import Skill, SkillRegistry
+
+__all__ = ["Matcher", "SkillsSource", "catalogue_line", "lexical_overlap", "loaded_skills"]
+
+Matcher = Callable[[str, Skill], float]
+"""``matcher(query, skill)`` gives a score from 0 to 1; it ranks, it never loads."""
+
+
+class SkillsSource:
+    """Offers catalogue lines by score, and as mandatory the bodies loaded through the tool.
+
+    A body is offered only when the request holds a call of the tool with the skill's id and a result of that
+    call that is no error; a match never loads a skill. A line's score is the matcher's, lines with 0 are left
+    out; a body's is 1. Record ids are ``catalog/<id>`` and ``body/<id>``.
+
+    Args:
+        registry: The skills.
+        tool_name: The tool by which the model loads a skill; its input is ``{"id": …}``.
+        matcher: Scores a skill for a query; ``lexical_overlap`` by default. Runs in a thread.
+        id: The source's id.
+        required: Whether a failure must stop the call.
+        skip_standing_bodies: Leave a body out while its whole text still stands in a tool result of the
+            request; it comes back when compaction prunes that result (R198).
+    """
+
+    kind: Kind = "skills"
+
+    def __init__(
+        self,
+        registry: SkillRegistry,
+        *,
+        tool_name: str = "load_skill",
+        matcher: Matcher | None = None,
+        id: str = "skills",  # noqa: A002  # the protocol's word
+        required: bool = False,
+        skip_standing_bodies: bool = True,
+    ) -> None:
+        self.id = id
+        self.required = required
+        self._registry = registry
+        self._tool_name = tool_name
+        self._matcher = matcher or lexical_overlap
+        self._skip_standing_bodies = skip_standing_bodies
+
+    async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
+        """Return all loaded bodies and the best ``request.limit`` lines, best first, ties by id.
+
+        Raises:
+            CallCancelledError: When the request was cancelled.
+        """
+        request.signal.raise_if_cancelled()
+        lines = await asyncio.to_thread(self._lines, request.query)
+        return [*self._bodies(request.messages), *lines[: request.limit]]
+
+    def _lines(self, query: str) -> list[ContextCandidate]:
+        if not query.strip():
+            return []
+        scored = ((round(self._matcher(query, skill), 6), skill) for skill in self._registry.list())
+        found = [(score, skill) for score, skill in scored if not score <= 0]  # NaN stays in and is refused
+        found.sort(key=lambda pair: (-pair[0], pair[1].id))
+        return [
+            ContextCandidate(record_id=f"catalog/{skill.id}", text=catalogue_line(skill), score=score)
+            for score, skill in found
+        ]
+
+    def _bodies(self, messages: Sequence[Message]) -> Iterator[ContextCandidate]:
+        for skill_id, results in loaded_skills(messages, tool_name=self._tool_name).items():
+            skill = self._registry.get(skill_id)
+            if skill is None or not skill.body.strip():
+                continue
+            if self._skip_standing_bodies and any(_holds(result, skill.body) for result in results):
+                continue
+            yield ContextCandidate(record_id=f"body/{skill.id}", text=skill.body, score=1.0, mandatory=True)
+
+
+def catalogue_line(skill: Skill) -> str:
+    """Return ``- <name> (<id>): <description>`` on one line."""
+    return one_line(f"- {skill.name} ({skill.id}): {skill.description}")
+
+
+def lexical_overlap(query: str, skill: Skill) -> float:
+    """Return which part of the query's different words the skill's name and description hold, 0 to 1."""
+    from playground.retrieval.words import words  # noqa: PLC0415  # loaded with the first query
+
+    wanted = set(words(query))
+    return len(wanted & set(words(f"{skill.name} {skill.description}"))) / len(wanted) if wanted else 0.0
+
+
+def loaded_skills(messages: Sequence[Message], *, tool_name: str = "load_skill") -> dict[str, list[Any]]:
+    """Return the results of successful loads by skill id, in the order of the first load (R194)."""
+    calls: dict[str, str] = {}
+    loaded: dict[str, list[Any]] = {}
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolUsePart) and part.name == tool_name:
+                skill_id = _skill_id(part.input)
+                if skill_id is not None:
+                    calls[part.id] = skill_id
+            elif isinstance(part, ToolResultPart) and part.tool_use_id in calls and not part.is_error:
+                loaded.setdefault(calls[part.tool_use_id], []).append(part.result)
+    return loaded
+
+
+def _skill_id(arguments: Any) -> str | None:
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return None
+    found = arguments.get("id") if isinstance(arguments, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def _holds(result: Any, body: str) -> bool:
+    """Whether the body stands whole somewhere in a result; outer blank space does not count."""
+    pending, wanted = [result], body.strip()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            if wanted in value:
+                return True
+        elif isinstance(value, Mapping):
+            pending += value.values()
+        elif isinstance(value, list | tuple):
+            pending += value
+    return False

@@ -1,0 +1,185 @@
+"""Messages of past chats as candidates."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind, Provenance, text_digest
+from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
+from playground.messages import Role
+from playground.scope import MemoryScope, narrow
+from playground.sources.chats import ChatRecord, ChatStore, Position, positions_of
+
+if TYPE_CHECKING:
+    from playground.memory.ranking import VectorShelf
+    from playground.retrieval.embedding import Embedder
+    from playground.retrieval.hits import Hit
+
+__all__ = ["NEIGHBOUR_WEIGHT", "TranscriptSource", "smoothed"]
+
+NEIGHBOUR_WEIGHT = 0.4  # best of those tried on public multi-session chats at 1k to 8k tokens
+SCORE_DIGITS = 6
+
+
+class TranscriptSource:
+    """Offers messages of past chats, tool calls together with their results.
+
+    A position's own score is BM25 divided by the query's best or, with an embedder, half of that plus half the
+    cosine clipped at 0 and divided by its best. It is then smoothed over the neighbours of the same chat, see
+    ``smoothed``. Scores are in 0 to 1, six decimals; positions with 0 are left out. ``match`` says whether
+    ``lexical`` or ``hybrid`` search found it. Record ids are ``<chatId>#<index of the message>``.
+
+    What already stands in the request is left out. System messages are never offered.
+
+    Args:
+        store: Where the chats are.
+        scope: What is pinned, at least one field; a request may narrow it.
+        exclude_chat_id: The chat that goes on now.
+        roles: Whose messages are offered; the others still lend weight to their neighbours.
+        neighbour_weight: Weight of each neighbour, >= 0; 0 switches smoothing off.
+        embedder: Adds search by meaning.
+        id: The source's id.
+        required: Whether a failure must stop the call.
+
+    Raises:
+        InvalidRequestError: When the scope sets no field.
+        InvalidInputError: When the weight is negative.
+    """
+
+    kind: Kind = "transcript"
+
+    def __init__(
+        self,
+        store: ChatStore,
+        scope: MemoryScope | Mapping[str, Any],
+        *,
+        exclude_chat_id: str | None = None,
+        roles: Iterable[Role] = ("user", "assistant"),
+        neighbour_weight: float = NEIGHBOUR_WEIGHT,
+        embedder: Embedder | None = None,
+        id: str = "transcript",  # noqa: A002  # the protocol's word
+        required: bool = False,
+    ) -> None:
+        self._scope = MemoryScope.parse(scope)
+        if not self._scope.fields():
+            raise InvalidRequestError(
+                "A transcript source needs a scope with at least one field.",
+                remedy="Set user_id, agent_id, run_id, actor_id or chat_id.",
+            )
+        if not neighbour_weight >= 0:
+            raise InvalidInputError(f"neighbour_weight is {neighbour_weight}.", remedy="Use 0 or more.")
+        self.id = id
+        self.required = required
+        self._store = store
+        self._exclude_chat_id = exclude_chat_id
+        self._roles = frozenset(roles)
+        self._neighbour_weight = neighbour_weight
+        self._embedder = embedder
+        self._shelf: VectorShelf | None = None
+
+    async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
+        """Return the best ``request.limit`` positions, best first, ties by record id.
+
+        Raises:
+            InvalidInputError: When the request's scope contradicts the pinned one.
+            CallCancelledError: When the request was cancelled.
+        """
+        request.signal.raise_if_cancelled()
+        chats = await self._store.list_chats(narrow(self._scope, request.scope))
+        shown = [chat for chat in chats if chat.chat_id != self._exclude_chat_id]
+        # In a thread, so that the event loop and its time limits go on.
+        return await asyncio.to_thread(self._ranked, shown, request)
+
+    def _ranked(self, chats: Sequence[ChatRecord], request: ContextSourceRequest) -> list[ContextCandidate]:
+        entries = [_Entry(chat.chat_id, place) for chat in chats for place in positions_of(chat.messages)]
+        texts = {entry.record_id: entry.position.text for entry in entries if entry.position.text}
+        if not request.query.strip() or not texts:
+            return []
+        own, match = self._own_scores(request.query, texts)
+        standing = {(place.role, place.text) for place in positions_of(request.messages)}
+        found = []
+        for chat in _by_chat(entries):
+            scores = smoothed([own.get(entry.record_id, 0.0) for entry in chat], self._neighbour_weight)
+            found += [
+                (score, entry)
+                for entry, score in zip(chat, scores, strict=True)
+                if score > 0 and self._offers(entry.position, standing)
+            ]
+        found.sort(key=lambda pair: (-pair[0], pair[1].record_id))
+        return [entry.candidate(score, match) for score, entry in found[: request.limit]]
+
+    def _offers(self, position: Position, standing: set[tuple[Role, str]]) -> bool:
+        return (
+            bool(position.text)
+            and position.role in self._roles
+            and (position.role, position.text) not in standing
+        )
+
+    def _own_scores(self, query: str, texts: Mapping[str, str]) -> tuple[dict[str, float], str]:
+        from playground.retrieval.fusion import convex  # noqa: PLC0415  # brings NumPy
+        from playground.retrieval.lexical import LexicalIndex  # noqa: PLC0415
+
+        index = LexicalIndex(texts.values(), list(texts))
+        near = self._nearest(query, texts)
+        if near is None:
+            return dict(index.search_scaled(query)), "lexical"
+        return dict(convex(index.search(query), near)), "hybrid"
+
+    def _nearest(self, query: str, texts: Mapping[str, str]) -> list[Hit] | None:
+        if self._embedder is None:
+            return None
+        from playground.memory.ranking import VectorShelf  # noqa: PLC0415  # brings NumPy
+        from playground.retrieval.index import ExactIndex  # noqa: PLC0415
+
+        self._shelf = self._shelf or VectorShelf()
+        # Chats that were deleted must not live on as vectors.
+        self._shelf.keep(map(text_digest, texts.values()))
+        try:
+            vectors = self._shelf.vectors(list(texts.values()), self._embedder)
+            question = self._embedder.embed([query])[0]
+        except EmbeddingUnavailableError:
+            return None
+        return ExactIndex(list(texts), vectors).search(question, len(texts))
+
+
+def smoothed(scores: Sequence[float], weight: float) -> list[float]:
+    """Return (own + weight × (previous + next)) / (1 + 2 × weight) for each score, six decimals.
+
+    A missing neighbour counts 0, so that scores in 0 to 1 stay there.
+    """
+    padded = [0.0, *scores, 0.0]
+    return [
+        round((padded[at] + weight * (padded[at - 1] + padded[at + 1])) / (1 + 2 * weight), SCORE_DIGITS)
+        for at in range(1, len(padded) - 1)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    chat_id: str
+    position: Position
+
+    @property
+    def record_id(self) -> str:
+        return f"{self.chat_id}#{self.position.index}"
+
+    def candidate(self, score: float, match: str) -> ContextCandidate:
+        speaker = {"user": "user", "assistant": "model"}.get(self.position.role, "tool")
+        kinds = (speaker, "tool") if self.position.uses_tools else (speaker,)
+        return ContextCandidate(
+            record_id=self.record_id,
+            text=self.position.text,
+            score=score,
+            provenance=Provenance(source_kinds=kinds),
+            match=match,
+        )
+
+
+def _by_chat(entries: Iterable[_Entry]) -> Iterable[list[_Entry]]:
+    chats: dict[str, list[_Entry]] = {}
+    for entry in entries:
+        chats.setdefault(entry.chat_id, []).append(entry)
+    return chats.values()
