@@ -1,38 +1,76 @@
-"""Decide what goes into a model call: a context compiler, its sources and its explanation."""
+"""Decide what goes into a model call: a context compiler, its sources and its explanation.
+
+The names here are the public API. Importing it loads neither Streamlit nor pandas, Altair or torch.
+"""
 
 from playground.cancel import CancelToken
-from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
+from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget, ContextShares
 from playground.compiler.compile import compile_context
-from playground.compiler.manifest import ContextManifest, context_warnings
-from playground.compiler.values import ContextCandidate, ContextPackage, Provenance, SourceResult
+from playground.compiler.compiler import ContextCompiler, ContextCompilerState
+from playground.compiler.manifest import ContextManifest, ManifestEntry, context_warnings
+from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh
+from playground.compiler.values import (
+    ContextBlock,
+    ContextCandidate,
+    ContextPackage,
+    ContextSource,
+    ContextSourceRequest,
+    Provenance,
+    SourceResult,
+)
 from playground.errors import (
+    CallCancelledError,
     ContextBudgetExceededError,
     InvalidInputError,
     InvalidRequestError,
     PlaygroundError,
     SourceError,
 )
-from playground.scope import MemoryScope
+from playground.memory import InMemoryMemoryStore, MemorySession
+from playground.messages import Message
+from playground.models import ModelSpec
+from playground.scope import MemoryScope, MemorySourceRef
+from playground.sources import MemorySource, RagSource, SkillsSource, TranscriptSource
 from playground.tokens import ANTHROPIC_TOOL_FRAMING_TOKENS, TokenEstimator
-from playground.working_memory import create_working_memory
+from playground.working_memory import WorkingMemorySnapshot, create_working_memory
 
 __all__ = [
     "ANTHROPIC_TOOL_FRAMING_TOKENS",
     "DEFAULT_CONTEXT_BUDGET",
+    "DEFAULT_CONTEXT_REFRESH",
+    "CallCancelledError",
     "CancelToken",
+    "ContextBlock",
     "ContextBudget",
     "ContextBudgetExceededError",
     "ContextCandidate",
+    "ContextCompiler",
+    "ContextCompilerState",
     "ContextManifest",
     "ContextPackage",
+    "ContextRefresh",
+    "ContextShares",
+    "ContextSource",
+    "ContextSourceRequest",
+    "InMemoryMemoryStore",
     "InvalidInputError",
     "InvalidRequestError",
+    "ManifestEntry",
     "MemoryScope",
+    "MemorySession",
+    "MemorySource",
+    "MemorySourceRef",
+    "Message",
+    "ModelSpec",
     "PlaygroundError",
     "Provenance",
+    "RagSource",
+    "SkillsSource",
     "SourceError",
     "SourceResult",
     "TokenEstimator",
+    "TranscriptSource",
+    "WorkingMemorySnapshot",
     "compile_context",
     "context_warnings",
     "create_working_memory",
