@@ -14,7 +14,7 @@ from playground.views.waterfall import WaterfallPanel, WaterfallRow, WaterfallVi
 __all__ = ["HEIGHT", "chart", "rows", "spec"]
 
 ROWS = 6
-ROW_HEIGHT = 24  # px
+ROW_HEIGHT = 23  # px
 HEIGHT = ROWS * ROW_HEIGHT
 BAR_HEIGHT = 12  # px
 GUTTER = 112  # px for row names, left of the bars

@@ -14,7 +14,8 @@ from playground.views.words import KIND_NOUNS, KIND_ORDER, count, joined, percen
 
 __all__ = ["BindingRow", "BindingView", "KnobAction", "binding_view"]
 
-ROWS_SHOWN = 3  # knob rows; further ones are named in one line
+SETTLED = frozenset({"limit", "duplicate", "superseded", "already-placed"})  # not a matter of tokens
+ROWS_SHOWN = 2  # knob rows; the panel is a hint, not the whole answer
 Sentence = tuple[tuple[str, bool], ...]
 """Text and whether it is bold."""
 
@@ -44,8 +45,8 @@ class BindingView:
     title: str
     sentence: Sentence
     rows: tuple[BindingRow, ...]
-    more: str
-    """Further knobs with an effect, in one line; empty when all are shown."""
+    shown: str
+    """`` (2 of 5)``; empty when every knob with an effect has a row."""
     idle: str
     """Knobs without an effect now, in one line; empty when there are none."""
     action: KnobAction | None
@@ -79,7 +80,7 @@ def binding_view(
         title="Nothing binds" if binding.limit == "nothing" else f"{LIMIT_NAMES[binding.limit]} binds",
         sentence=_sentence(binding, manifest),
         rows=rows,
-        more=", ".join(f"{_name(c.knob)} {_written(c.knob, c.needed)}" for c in effective[ROWS_SHOWN:]),
+        shown=f" ({ROWS_SHOWN} of {len(effective)})" if len(effective) > ROWS_SHOWN else "",
         idle=_sentence_case(", ".join(name[0].lower() + name[1:] for name in idle)),
         action=_action(effective, positions, lets_in),
     )
@@ -145,8 +146,12 @@ def _left_out(binding: Binding, manifest: ContextManifest) -> str:
     if not out:
         return ""
     kinds: list[EntryKind] = [kind for kind in KIND_ORDER if binding.left_out_for_budget.get(kind)]
-    offered = sum(entry.reason not in {"limit", "duplicate", "superseded"} for entry in manifest.entries)
-    head = f"{count(out)} of {plural(offered, 'candidate')} did not fit, "
+    lines = "working-memory" in kinds
+    offered = sum(
+        entry.reason not in SETTLED and (lines or entry.kind != "working-memory") for entry in manifest.entries
+    )
+    total = f"{count(offered)} candidates and lines" if lines else plural(offered, "candidate")
+    head = f"{count(out)} of {total} did not fit, "
     if len(kinds) == 1:
         one, many = KIND_NOUNS[kinds[0]]
         return f"{head}{'a' if out == 1 else 'all of them'} {one if out == 1 else many}."

@@ -21,7 +21,15 @@ from playground.errors import (
 from playground.views.links import LinkProblem
 from playground.views.words import count, joined
 
-__all__ = ["Notice", "NoticeAction", "error_notice", "failed_sources", "link_notice", "unexpected_notice"]
+__all__ = [
+    "Notice",
+    "NoticeAction",
+    "error_notice",
+    "failed_sources",
+    "link_notice",
+    "search_notice",
+    "unexpected_notice",
+]
 
 Level = Literal["error", "warning", "info"]
 OUTPUT_STEP = 1_000  # tokens; a reserve is lowered to whole thousands
@@ -117,6 +125,11 @@ def failed_sources(manifest: ContextManifest) -> tuple[Notice, ...]:
     return tuple(notices)
 
 
+def search_notice(note: str) -> Notice | None:
+    """Return the notice that says why records were not searched as asked for; ``None`` when they were."""
+    return Notice("info", "Search by words", ((note, False),)) if note else None
+
+
 def link_notice(problems: Sequence[LinkProblem]) -> Notice | None:
     """Return the notice that names what a link said and was not used; ``None`` when all was."""
     if not problems:
@@ -131,7 +144,7 @@ def link_notice(problems: Sequence[LinkProblem]) -> Notice | None:
         ]
     sentence.append(("The defaults are used instead.", False))
     title = "A value in the link was not used" if len(problems) == 1 else "Values in the link were not used"
-    return Notice("warning", title, tuple(sentence), (NoticeAction("Dismiss", "link", None),))
+    return Notice("warning", title, tuple(sentence), (NoticeAction("Dismiss", "link_problems", None),))
 
 
 def _plain(level: Level, title: str, error: PlaygroundError, actions: Sequence[NoticeAction] = ()) -> Notice:

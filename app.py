@@ -1,0 +1,5 @@
+"""Entry point of the app: ``streamlit run app.py``, or the command ``playground``."""
+
+from playground.app.shell import main
+
+main()

@@ -1,0 +1,115 @@
+"""What the sidebar's controls say, read from session state; every page sees the same settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from playground.compiler.budget import ContextBudget
+from playground.compiler.explain import Knob
+from playground.models import ModelEntry, ModelSpec, find_model
+from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, budget_of
+from playground.views.links import number_in
+from playground.workspace import Project
+
+__all__ = [
+    "ESTIMATORS",
+    "SEARCHES",
+    "Settings",
+    "apply_control",
+    "default_positions",
+    "default_sizes",
+    "position",
+    "settings",
+]
+
+DEFAULT_RESERVE = 8_000  # tokens; where neither project nor user says how long an answer may be
+Search = Literal["hybrid", "dense", "lexical"]
+Estimator = Literal["heuristic", "tokenizer"]
+ESTIMATORS: tuple[Estimator, ...] = ("heuristic", "tokenizer")
+SEARCHES: tuple[Search, ...] = ("hybrid", "dense", "lexical")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a compile depends on beside the project's material."""
+
+    project: str
+    question: str
+    entry: ModelEntry
+    model: ModelSpec
+    estimator: Estimator
+    search: Search
+    candidates: int
+    positions: dict[Knob, float]
+
+    @property
+    def budget(self) -> ContextBudget:
+        """The budget that the positions stand for."""
+        return budget_of(self.positions)
+
+
+def settings(project: Project) -> Settings:
+    """Return what the controls say now; call it after the sidebar was drawn.
+
+    Raises:
+        InvalidInputError: When the output reserve does not fit the window.
+    """
+    state = st.session_state
+    entry = find_model(state["model"])
+    window, reserve = default_sizes(project, entry)
+    defaults = default_positions(project)
+    return Settings(
+        project=project.name,
+        question=str(state.get("question", "")),
+        entry=entry,
+        model=ModelSpec(
+            provider=entry.provider,
+            model_id=entry.model_id,
+            context_window=window if state["window"] is None else state["window"],
+            max_output_tokens=reserve if state["output"] is None else state["output"],
+        ),
+        estimator=state["estimator"],
+        search=state["search"],
+        candidates=round(position("candidates", defaults)),
+        positions={knob: position(knob, defaults) for knob in KNOBS},
+    )
+
+
+def default_sizes(project: Project, entry: ModelEntry) -> tuple[int, int]:
+    """Return window and output reserve in tokens where the fields are empty.
+
+    The project's own window holds for its own model alone; the reserve never exceeds the model's limit.
+    """
+    own = project.context_window if entry.model_id == project.model_id else None
+    reserve = DEFAULT_RESERVE if project.max_output_tokens is None else project.max_output_tokens
+    window = own or entry.context_window
+    return window, min(reserve, entry.max_output_tokens, window)
+
+
+def default_positions(project: Project) -> dict[KnobName, float]:
+    """Return where the sliders stand for a project until somebody moves them."""
+    budget = project.budget
+    return {
+        "ratio": budget.ratio,
+        "max_tokens": budget.max_tokens,
+        "working_memory_tokens": budget.working_memory_tokens,
+        **{knob: budget.shares[kind] for kind, knob in SHARE_KNOBS.items()},
+        "candidates": project.candidates_per_source,
+    }
+
+
+def position(name: KnobName, defaults: dict[KnobName, float]) -> float:
+    """Return where a slider stands, also before it is drawn for the first time: a link may have set it."""
+    if name in st.session_state:
+        return float(st.session_state[name])
+    spec = CANDIDATES if name == "candidates" else KNOBS[name]
+    linked = number_in(st.query_params.get(name, ""), spec.least, spec.most)
+    return defaults[name] if linked is None else linked
+
+
+def apply_control(name: str, value: str | float | None) -> None:
+    """Put one control to a value; the callback of buttons that mend something."""
+    st.session_state[name] = value

@@ -1,0 +1,89 @@
+"""Small pieces of HTML; whatever comes in is escaped here and nowhere else."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+import streamlit as st
+
+from playground.views.binding import BindingView
+from playground.views.notices import Notice
+from playground.views.strip import StripCell, StripView
+
+__all__ = ["head", "knob_table", "notice_text", "prose", "strip", "timing"]
+
+Sentence = Iterable[tuple[str, bool]]
+
+
+def strip(view: StripView | None) -> None:
+    """Show the header strip; dashes while there is no compile."""
+    cells = view.cells if view else tuple(StripCell(name, name, "–") for name in _LABELS)
+    bar = "".join(
+        f'<u class="cp-{part.slot}" style="width:{part.width:.3%}" title="{_text(part.description)}"></u>'
+        for part in (view.segments if view else ())
+    )
+    parts = [_cell(cell, bar if number == 0 else "") for number, cell in enumerate(cells)]
+    st.html(f'<div class="cp-strip">{"".join(parts)}</div>')
+
+
+def head(title: str, caption: str = "", legend: str = "") -> None:
+    """Show a panel's or pane's head; ``legend`` is our own markup."""
+    st.html(f'<div class="cp-head"><b>{_text(title)}</b><span>{_text(caption)}</span>{legend}</div>')
+
+
+def timing(text: str) -> None:
+    """Show how much was found, and how fast."""
+    st.html(f'<span class="cp-timing">{_text(text)}</span>')
+
+
+def prose(sentence: Sentence) -> None:
+    """Show a sentence with its numbers in bold."""
+    st.html(f'<p class="cp-prose">{_sentence(sentence)}</p>')
+
+
+def notice_text(notice: Notice) -> None:
+    """Show a notice's title and sentence."""
+    st.html(f'<p class="cp-note"><strong>{_text(notice.title)}</strong>{_sentence(notice.sentence)}</p>')
+
+
+def knob_table(view: BindingView) -> None:
+    """Show the knobs that would relax the limit, then those without effect."""
+    rows = [
+        f"<tr><td>{_text(row.name)}</td><td>{_text(row.change)}</td>"
+        f'<td title="{_text(row.lets_in)}">{_text(row.lets_in)}</td></tr>'
+        for row in view.rows
+    ]
+    if view.idle:
+        rows.append(f'<tr class="cp-idle"><td>{_text(view.idle)}</td><td>any</td><td>no effect now</td></tr>')
+    if rows:
+        heading = f"Would relax it{_text(view.shown)}"
+        titles = f"<tr><th>{heading}</th><th>Change</th><th>Lets in</th></tr>"
+        st.html(f'<table class="cp-knobs"><thead>{titles}</thead><tbody>{"".join(rows)}</tbody></table>')
+
+
+_LABELS = ("Used / budget", "What binds", "Selected / excluded", "Estimator", "Cost per call")
+
+
+def _cell(cell: StripCell, bar: str) -> str:
+    rest = f"<small>{_text(cell.rest)}</small>" if cell.rest else ""
+    if bar:
+        note = f'<div class="cp-bar">{bar}</div>'
+    else:
+        note = (
+            f'<em class="cp-long" title="{_text(cell.note)}">{_text(cell.note)}</em>'
+            f'<em class="cp-short" title="{_text(cell.note)}">{_text(cell.short_note)}</em>'
+        )
+    labels = (
+        f'<span class="cp-long">{_text(cell.label)}</span>'
+        f'<span class="cp-short">{_text(cell.short_label)}</span>'
+    )
+    return f"<div>{labels}<strong>{_text(cell.value)}{rest}</strong>{note}</div>"
+
+
+def _sentence(sentence: Sentence) -> str:
+    return "".join(f"<b>{_text(text)}</b>" if bold else _text(text) for text, bold in sentence)
+
+
+def _text(text: str) -> str:
+    return html.escape(text)

@@ -1,0 +1,27 @@
+"""Showing notices: a box, a sentence, and buttons that mend it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from playground.app import markup
+from playground.app.controls import apply_control
+from playground.views.notices import Notice
+
+__all__ = ["show_notice"]
+
+
+def show_notice(notice: Notice, *, key: str) -> None:
+    """Show one notice; its buttons set the control they name before the page runs again."""
+    with st.container(key=f"notice_{notice.level}_{key}", gap="small"):
+        markup.notice_text(notice)
+        if notice.actions:
+            with st.container(horizontal=True, gap="small"):
+                for number, action in enumerate(notice.actions):
+                    st.button(
+                        action.label,
+                        key=f"act_{key}_{number}",
+                        type="primary" if number == 0 else "secondary",
+                        on_click=apply_control,
+                        args=(action.control, action.value),
+                    )

@@ -1,0 +1,32 @@
+"""Compile: ask a question, turn the knobs, see what gets into the call and why."""
+
+import streamlit as st
+
+from playground.app import markup
+from playground.app.panels import binding_panel, panes, sources_panel, waterfall_panel
+from playground.app.shell import current, retrieval_note
+
+now = current()
+
+with st.container(key="question_row", horizontal=True, vertical_alignment="center", gap="small"):
+    st.text_input(
+        "Question",
+        key="question",
+        icon=":material/search:",
+        placeholder="Ask something; without a question no source is searched",
+        label_visibility="collapsed",
+        persist_state="session",
+        max_chars=20_000,
+    )
+    if now.compiled is not None:
+        markup.timing(retrieval_note(now.compiled.retrieval))
+
+if now.compiled is not None and now.settings is not None:
+    waterfall_panel(now.compiled.waterfall)
+    with st.container(key="middle"):
+        left, right = st.columns((3, 2), gap="small")
+        with left:
+            sources_panel(now.compiled.sources)
+        with right:
+            binding_panel(now.compiled.binding)
+    panes(now.compiled, now.settings)

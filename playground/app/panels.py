@@ -1,0 +1,141 @@
+"""The panels of the Compile page: waterfall, sources, what binds, and the three panes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from playground.app import markup
+from playground.app.components.panes import PANE_HEIGHT, Shown, block_cards, manifest_table, rendered_xml
+from playground.app.controls import Settings, apply_control
+from playground.app.services import Compiled
+from playground.app.state import pick, picks, selected
+from playground.charts import sources as sources_chart
+from playground.charts import waterfall as waterfall_chart
+from playground.views.binding import BindingView
+from playground.views.request import request_view
+from playground.views.sources import SourcesView
+from playground.views.waterfall import WaterfallView
+
+__all__ = ["binding_panel", "panes", "sources_panel", "waterfall_panel"]
+
+LEGEND = (
+    '<i><u class="cp-glyph cp-glyph-demand"></u>demand</i>'
+    '<i><u class="cp-glyph cp-glyph-granted"></u>granted</i>'
+    '<i><u class="cp-glyph cp-glyph-used"></u>used</i>'
+    '<i><u class="cp-glyph cp-glyph-moved"></u>used, reallocated</i>'
+)
+SHAPES = ("XML", "Anthropic", "OpenAI")
+SHOWN: dict[str, Shown] = {"All": "all", "Selected": "selected", "Excluded": "excluded"}
+TABS = ("Selected blocks", "Rendered XML", "Manifest")
+
+
+def waterfall_panel(view: WaterfallView) -> None:
+    """Show how the window shrinks to the budget and the budget to the pool."""
+    with st.container(key="panel_waterfall"):
+        for column, panel, key in zip(
+            st.columns(2, gap="medium"), (view.window, view.pool), ("window", "pool"), strict=True
+        ):
+            with column:
+                markup.head(panel.title, f"{panel.caption}, in tokens")
+                st.vega_lite_chart(
+                    waterfall_chart.rows(panel),
+                    waterfall_chart.spec(),
+                    key=f"chart_{key}",
+                    alt=f"{panel.title}: {', '.join(f'{row.name} {row.number}' for row in panel.rows)} tokens",
+                )
+
+
+def sources_panel(view: SourcesView) -> None:
+    """Show demand, granted and used tokens by kind; a click on a segment marks its record."""
+    with st.container(key="panel_sources", height="stretch"):
+        markup.head("Sources", "tokens by kind", LEGEND)
+        st.vega_lite_chart(
+            sources_chart.rows(view, selected=selected(), nonce=picks()),
+            sources_chart.spec(),
+            key="chart_sources",
+            on_select=_pick_segment,
+            selection_mode=sources_chart.SELECTION,
+            alt="; ".join(row.description for row in view.rows),
+        )
+
+
+def binding_panel(view: BindingView) -> None:
+    """Show what binds, what would relax it, and a button for the first of these."""
+    with st.container(key="panel_binding", height="stretch"):
+        markup.head(view.title)
+        markup.prose(view.sentence)
+        markup.knob_table(view)
+        if view.action is not None:
+            st.button(
+                view.action.label,
+                key="apply_change",
+                on_click=apply_control,
+                args=(view.action.knob, view.action.position),
+            )
+
+
+def panes(now: Compiled, settings: Settings) -> None:
+    """Show cards, XML and manifest side by side; on narrow pages one of them."""
+    with st.container(key="panes", gap="small"):
+        shown = st.segmented_control(
+            "Pane", TABS, default=TABS[0], key="pane_tabs", required=True, label_visibility="collapsed"
+        )
+        # The server cannot know the width: the narrow layout is CSS that shows the chosen column alone.
+        st.html(
+            "<style>@media (max-width: 1100px) {"
+            f".st-key-pane_columns [data-testid=stColumn]:not(:nth-child({TABS.index(shown) + 1}))"
+            "{ display: none; } }</style>"
+        )
+        with st.container(key="pane_columns"):
+            cards, xml, manifest = st.columns(3, gap="small")
+        with cards:
+            _cards(now)
+        with xml:
+            _xml(now, settings)
+        with manifest:
+            _manifest(now)
+
+
+def _cards(now: Compiled) -> None:
+    with st.container(key="pane_head_cards", horizontal=True, vertical_alignment="center"):
+        markup.head("Selected blocks", now.cards.total)
+    block_cards(now.cards, manifest=now.manifest, selected=selected(), on_pick=pick)
+
+
+def _xml(now: Compiled, settings: Settings) -> None:
+    with st.container(key="pane_head_xml", horizontal=True, vertical_alignment="center"):
+        heading = st.empty()
+        shape = st.segmented_control(
+            "Shape", SHAPES, default=SHAPES[0], key="shape", required=True, label_visibility="collapsed"
+        )
+    if shape == "XML":
+        with heading:
+            markup.head("Rendered XML", now.xml.total)
+        rendered_xml(now.xml, manifest=now.manifest, selected=selected(), on_pick=pick)
+        return
+    request = request_view(
+        "anthropic" if shape == "Anthropic" else "openai",
+        now.messages,
+        now.package,
+        model_id=settings.model.model_id,
+        max_tokens=settings.model.max_output_tokens,
+    )
+    with heading:
+        markup.head("Raw request", request.total)
+    with st.container(key="raw_request"):
+        st.code(request.body, language="json", wrap_lines=True, height=PANE_HEIGHT)
+
+
+def _manifest(now: Compiled) -> None:
+    with st.container(key="pane_head_manifest", horizontal=True, vertical_alignment="center"):
+        markup.head("Manifest", now.manifest.total)
+        show = st.segmented_control(
+            "Show", list(SHOWN), default="All", key="manifest_show", required=True, label_visibility="collapsed"
+        )
+    manifest_table(now.manifest, selected=selected(), on_pick=pick, show=SHOWN[show])
+
+
+def _pick_segment() -> None:
+    points = st.session_state["chart_sources"].selection.get(sources_chart.SELECTION) or []
+    if points and points[0].get("key"):
+        pick(str(points[0]["key"]))

@@ -1,0 +1,248 @@
+"""What pages get from the compiler, cached: answers of sources, counted offers, compiles and their views.
+
+Caches are bounded and keyed by digests and plain settings. A slider move finds answers and offers in the cache
+and runs selection, rendering and views alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from playground.app.controls import Estimator, Search, Settings
+from playground.app.projects import load_project, shared_embedder
+from playground.compiler.compile import compile_offers
+from playground.compiler.explain import Binding, Knob, binding_constraint
+from playground.compiler.offers import Offers, prepare
+from playground.compiler.values import ContextPackage, SourceResult
+from playground.errors import EmbeddingUnavailableError
+from playground.messages import Message
+from playground.models import ModelSpec, find_model, input_cost
+from playground.retrieval.embedding import Embedder
+from playground.tokenizers import Tokenizer, estimator_error, load_tokenizer, tokenizer_estimator
+from playground.tokens import TokenEstimator
+from playground.views.binding import BindingView, binding_view
+from playground.views.knobs import budget_of
+from playground.views.panes import CardsView, ManifestView, cards_view, manifest_view
+from playground.views.record_text import RecordTexts, record_texts
+from playground.views.sources import SourcesView, sources_view
+from playground.views.strip import StripView, strip_view
+from playground.views.waterfall import WaterfallView, waterfall_view
+from playground.views.xml_pane import XmlView, xml_view
+from playground.workspace import Project, search_plan
+from playground.workspace.compiling import ask_sources, compile_inputs
+
+__all__ = ["Compiled", "Retrieval", "compiled", "retrieve"]
+
+_numbers = itertools.count(1)
+Positions = tuple[tuple[Knob, float], ...]
+Model = tuple[str, str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What the sources answered to one question."""
+
+    number: int
+    """Rises with every retrieval of this process; a slider move shows the same number."""
+    results: tuple[SourceResult, ...]
+    texts: RecordTexts
+    seconds: float
+    problem: EmbeddingUnavailableError | None = None
+    """Set when lexical search had to stand in for search by meaning."""
+    note: str = ""
+    """Why records were not searched as asked for; empty when they were."""
+
+    @property
+    def candidates(self) -> int:
+        """How many records the sources offered."""
+        return sum(len(result.candidates) for result in self.results)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """One compile with everything that pages show of it."""
+
+    retrieval: Retrieval
+    messages: tuple[Message, ...]
+    package: ContextPackage
+    strip: StripView
+    waterfall: WaterfallView
+    sources: SourcesView
+    binding: BindingView
+    cards: CardsView
+    manifest: ManifestView
+    xml: XmlView
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    offers: Offers
+    messages: tuple[Message, ...]
+    estimator: TokenEstimator
+    tokenizer: Tokenizer
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def retrieve(
+    project: str,
+    digest: str,  # noqa: ARG001  # part of the key
+    question: str,
+    search: Search,
+    candidates: int,
+) -> Retrieval:
+    """Ask the project's sources; lexical search steps in where the embedding model cannot be loaded.
+
+    Args:
+        project: Its name.
+        digest: Its content; an edited project is asked again.
+        question: A blank one skips every source.
+        search: How records are found.
+        candidates: How many records each source may offer.
+    """
+    start = time.perf_counter()
+    loaded = load_project(project)
+    embedder = _embedder(loaded) if search != "lexical" else None
+    query = loaded.query(question) if question.strip() else ""
+    problem = None
+    try:
+        if embedder is not None and query and query not in loaded.vectors:
+            embedder.embed([query])
+    except EmbeddingUnavailableError as error:
+        problem, search, embedder = error, "lexical", None
+    results = ask_sources(loaded, question, embedder=embedder, mode=search, limit=candidates)
+    return Retrieval(
+        number=next(_numbers),
+        results=results,
+        texts=record_texts(results, loaded.working_memory, loaded.label),
+        seconds=time.perf_counter() - start,
+        problem=problem,
+        note=search_plan(loaded, query, embedder=embedder, mode=search).notice if query else "",
+    )
+
+
+def compiled(settings: Settings) -> Compiled:
+    """Return the compile of the present settings.
+
+    Raises:
+        PlaygroundError: As ``compile_context`` does, and when the project cannot be read.
+    """
+    return _compiled(
+        settings.project,
+        load_project(settings.project).digest,
+        settings.question,
+        settings.search,
+        settings.candidates,
+        _sizes(settings.model),
+        settings.estimator,
+        tuple(settings.positions.items()),
+    )
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _compiled(
+    project: str,
+    digest: str,
+    question: str,
+    search: Search,
+    candidates: int,
+    model: Model,
+    estimator: Estimator,
+    positions: Positions,
+) -> Compiled:
+    retrieval = retrieve(project, digest, question, search, candidates)
+    counted = _counted(project, digest, question, search, candidates, model, estimator)
+    where = dict(positions)
+    budget = budget_of(where)
+    package = compile_offers(counted.offers, budget)
+    manifest, texts = package.manifest, retrieval.texts
+    binding = binding_constraint(counted.offers, budget, manifest)
+
+    def title(source: str, record_id: str) -> str:
+        return texts[(source, record_id)].title
+
+    return Compiled(
+        retrieval=retrieval,
+        messages=counted.messages,
+        package=package,
+        strip=_strip(counted, package, binding, _spec(model).model_id),
+        waterfall=waterfall_view(manifest, context_window=_spec(model).context_window),
+        sources=sources_view(manifest, title=title),
+        binding=binding_view(
+            binding,
+            manifest,
+            title=title,
+            positions=where,
+            lets_in=_lets_in(counted.offers, where, binding.record),
+        ),
+        cards=cards_view(package, texts),
+        manifest=manifest_view(package, texts),
+        xml=xml_view(package),
+    )
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _counted(
+    project: str,
+    digest: str,
+    question: str,
+    search: Search,
+    candidates: int,
+    model: Model,
+    estimator: Estimator,
+) -> _Counted:
+    loaded = load_project(project)
+    spec = _spec(model)
+    tokenizer = _tokenizer(find_model(spec.model_id).tokenizer or "o200k_base")
+    counter = tokenizer_estimator(tokenizer) if estimator == "tokenizer" else TokenEstimator()
+    results = retrieve(project, digest, question, search, candidates).results
+    inputs = compile_inputs(loaded, results, question, model=spec, estimator=counter)
+    return _Counted(prepare(inputs), loaded.request_messages(question), counter, tokenizer)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _tokenizer(encoding: str) -> Tokenizer:
+    return load_tokenizer(encoding)
+
+
+def _sizes(model: ModelSpec) -> Model:
+    return model.provider, model.model_id, model.context_window, model.max_output_tokens
+
+
+def _spec(model: Model) -> ModelSpec:
+    provider, model_id, window, reserve = model
+    return ModelSpec(provider=provider, model_id=model_id, context_window=window, max_output_tokens=reserve)
+
+
+def _embedder(project: Project) -> Embedder | None:
+    """The model, unless it would have to embed documents now: that is a button of the Data page."""
+    whole = len(project.chunk_vectors) == len(project.chunks)
+    return shared_embedder() if whole else None
+
+
+def _strip(counted: _Counted, package: ContextPackage, binding: Binding, model_id: str) -> StripView:
+    budget = package.manifest.budget
+    measured = counted.estimator.kind == "heuristic" and counted.tokenizer.origin != "heuristic"
+    texts = [block.text for block in package.blocks]
+    return strip_view(
+        package.manifest,
+        binding,
+        estimator=counted.estimator.name,
+        tokenizer=counted.tokenizer.name if measured else None,
+        error=estimator_error(counted.estimator, counted.tokenizer, texts) if measured else None,
+        cost=input_cost(find_model(model_id), budget.used_tokens + budget.selected_tokens),
+    )
+
+
+def _lets_in(
+    offers: Offers, positions: dict[Knob, float], record: tuple[str, str] | None
+) -> Callable[[Knob, float], bool]:
+    def lets_in(knob: Knob, position: float) -> bool:
+        manifest = compile_offers(offers, budget_of({**positions, knob: position})).manifest
+        return any(entry.selected and (entry.source, entry.record_id) == record for entry in manifest.entries)
+
+    return lets_in

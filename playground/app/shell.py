@@ -1,0 +1,109 @@
+"""The frame around every page: navigation, style, sidebar, header strip and what went wrong."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from playground.app import markup
+from playground.app.controls import Settings, settings
+from playground.app.notices import show_notice
+from playground.app.projects import load_project, project_names
+from playground.app.services import Compiled, Retrieval, compiled
+from playground.app.sidebar import LINK_PROBLEMS, draw_sidebar
+from playground.app.style import apply_style
+from playground.errors import PlaygroundError
+from playground.models import ModelEntry, catalogue
+from playground.views.notices import (
+    Notice,
+    error_notice,
+    failed_sources,
+    link_notice,
+    search_notice,
+    unexpected_notice,
+)
+from playground.views.words import plural
+
+__all__ = ["Current", "current", "main", "retrieval_note"]
+
+PAGES = (("data", "Data"), ("compile", "Compile"))
+LANDING = "compile"
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """What the controls say and what came of it; ``compiled`` is missing when ``error`` says why."""
+
+    settings: Settings | None
+    compiled: Compiled | None
+    error: Notice | None = None
+
+
+def main() -> None:
+    """Draw the frame and run the chosen page."""
+    here = Path(__file__).parent
+    st.set_page_config(page_title="Context playground", page_icon=here / "icon.svg", layout="wide")
+    page = st.navigation(
+        [st.Page(here / "pages" / f"{name}.py", title=title, default=name == LANDING) for name, title in PAGES],
+        position="top",
+    )
+    apply_style()
+    draw_sidebar()
+    now = current()
+    with st.container(key="strip"):
+        markup.strip(now.compiled.strip if now.compiled else None)
+    _show_notices(now)
+    page.run()
+
+
+def current() -> Current:
+    """Return the compile of the present controls; pages may call it as often as they like."""
+    chosen = None
+    try:
+        chosen = settings(load_project(st.session_state["project"]))
+        return Current(chosen, compiled(chosen))
+    except PlaygroundError as error:
+        _logger.warning("The compile failed: %s", error.to_json())
+        return Current(chosen, None, _error_notice(error, chosen))
+    except Exception:
+        _logger.exception("The compile failed unexpectedly.")
+        return Current(chosen, None, unexpected_notice())
+
+
+def retrieval_note(found: Retrieval) -> str:
+    """Say how much was found, and how fast; an empty question finds nothing and says so."""
+    if all(result.status == "skipped" for result in found.results):
+        return f"No question: {plural(len(found.results), 'source')} skipped"
+    sources = plural(len(found.results), "source")
+    return f"{plural(found.candidates, 'candidate')}, {sources}, {1000 * found.seconds:,.0f} ms"
+
+
+def _show_notices(now: Current) -> None:
+    notices = [link_notice(st.session_state.get(LINK_PROBLEMS) or ()), now.error]
+    if now.compiled is not None:
+        found = now.compiled.retrieval
+        notices.append(error_notice(found.problem) if found.problem else search_notice(found.note))
+        notices += failed_sources(now.compiled.package.manifest)
+    for number, notice in enumerate(notice for notice in notices if notice is not None):
+        show_notice(notice, key=str(number))
+
+
+def _error_notice(error: PlaygroundError, chosen: Settings | None) -> Notice:
+    model = chosen.model if chosen else None
+    return error_notice(
+        error,
+        output_tokens=model.max_output_tokens if model else 0,
+        default_project=project_names()[0],
+        larger_model=_larger_model(chosen.entry) if chosen else None,
+    )
+
+
+def _larger_model(entry: ModelEntry) -> tuple[str, int] | None:
+    """The same vendor's model with the largest window, if it is larger than this one's."""
+    others = [other for other in catalogue() if other.provider == entry.provider]
+    best = max(others, key=lambda other: (other.context_window, other.model_id), default=entry)
+    return (best.model_id, best.context_window) if best.context_window > entry.context_window else None

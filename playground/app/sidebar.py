@@ -1,0 +1,165 @@
+"""The sidebar: project, model, question, estimator and the budget, on every page and in the link."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from playground.app.controls import ESTIMATORS, SEARCHES, default_positions, default_sizes, position
+from playground.app.projects import load_project, project_names
+from playground.models import DEFAULT_MODEL_ID, catalogue
+from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, KnobSpec, effective_shares
+from playground.views.links import check_link
+from playground.workspace import Project
+
+__all__ = ["LINK_PROBLEMS", "draw_sidebar", "open_project"]
+
+LINK_PROBLEMS = "link_problems"
+LARGEST_WINDOW = 10_000_000  # tokens; beyond any model
+
+
+def draw_sidebar() -> Project:
+    """Draw all controls and return the chosen project."""
+    with st.sidebar:
+        st.html('<span class="cp-brand">Context playground</span>')
+        _note_link_problems()
+        project = _project()
+        _model(project)
+        left, right = st.columns(2, gap="small")
+        left.selectbox("Estimator", ESTIMATORS, key="estimator", bind="query-params", persist_state="session")
+        right.selectbox("Search", SEARCHES, key="search", bind="query-params", persist_state="session")
+        st.divider()
+        _budget(project)
+    return project
+
+
+def _project() -> Project:
+    names = project_names()
+    name = st.selectbox(
+        "Project", names, key="project", bind="query-params", persist_state="session", on_change=_reset_knobs
+    )
+    project = load_project(name)
+    samples = [scenario.id for scenario in project.scenarios]
+    sample = st.selectbox(
+        "Sample question",
+        samples,
+        index=None,
+        key="sample",
+        placeholder="the project's own",
+        bind="query-params",
+        persist_state="session",
+        help="Puts a question of the project into the box above the charts.",
+        disabled=not samples,
+    )
+    chosen = f"{name}/{sample}"
+    if st.session_state.get("question_of") != chosen:
+        texts = {scenario.id: scenario.question for scenario in project.scenarios}
+        st.session_state["question"] = texts.get(sample or "", project.question)
+        st.session_state["question_of"] = chosen
+    return project
+
+
+def open_project(name: str) -> None:
+    """Open another project; a callback."""
+    st.session_state["project"] = name
+    _reset_knobs()
+
+
+def _reset_knobs() -> None:
+    """Another project has its own budget, model and questions."""
+    st.session_state["sample"] = None
+    project = load_project(st.session_state["project"])
+    for name, value in default_positions(project).items():
+        st.session_state[name] = value if _spec(name).is_fraction else round(value)
+    st.session_state["model"] = project.model_id
+    st.session_state["window"] = st.session_state["output"] = None
+
+
+def _model(project: Project) -> None:
+    entries = {entry.model_id: entry for entry in catalogue()}
+    ids = list(entries)
+    st.selectbox(
+        "Model",
+        ids,
+        index=ids.index(project.model_id if project.model_id in entries else DEFAULT_MODEL_ID),
+        key="model",
+        bind="query-params",
+        persist_state="session",
+    )
+    entry = entries[st.session_state["model"]]
+    window, reserve = default_sizes(project, entry)
+    left, right = st.columns(2, gap="small")
+    left.number_input(
+        "Window",
+        min_value=1,
+        max_value=LARGEST_WINDOW,
+        value=None,
+        step=1_000,
+        placeholder=f"{window:,}",
+        key="window",
+        bind="query-params",
+        persist_state="session",
+        help=f"Tokens that prompt and answer share. Leave it empty for {window:,}. Source: {entry.source}.",
+    )
+    right.number_input(
+        "Output",
+        min_value=0,
+        max_value=entry.max_output_tokens,
+        value=None,
+        step=1_000,
+        placeholder=f"{reserve:,}",
+        key="output",
+        bind="query-params",
+        persist_state="session",
+        help=f"Tokens reserved for the answer. {entry.model_id} answers at most {entry.max_output_tokens:,}.",
+    )
+
+
+def _budget(project: Project) -> None:
+    defaults = default_positions(project)
+    st.html('<div class="cp-side-head"><b>Budget</b><span>tokens</span></div>')
+    for spec in (KNOBS["ratio"], KNOBS["max_tokens"], KNOBS["working_memory_tokens"], CANDIDATES):
+        _slider(spec, defaults, spec.written(position(spec.name, defaults)))
+    st.divider()
+    st.html('<div class="cp-side-head"><b>Shares</b><span>effective</span></div>')
+    shares = effective_shares({kind: position(knob, defaults) for kind, knob in SHARE_KNOBS.items()})
+    for kind, knob in SHARE_KNOBS.items():
+        _slider(KNOBS[knob], defaults, KNOBS[knob].written(shares[kind]))
+
+
+def _slider(spec: KnobSpec, defaults: dict[KnobName, float], shown: str) -> None:
+    number = float if spec.is_fraction else round
+    st.slider(
+        f"{spec.label} **{shown}**",
+        number(spec.least),
+        number(spec.most),
+        number(defaults[spec.name]),
+        number(spec.step),
+        key=spec.name,
+        bind="query-params",
+        persist_state="session",
+        help=None,
+    )
+
+
+def _note_link_problems() -> None:
+    """Remember what the link says and no control can take; the controls drop such values themselves."""
+    names = project_names()
+    raw = {name: str(value) for name, value in st.query_params.to_dict().items()}
+    project = load_project(raw["project"] if raw.get("project") in names else names[0])
+    problems = check_link(
+        raw,
+        choices={
+            "project": names,
+            "model": [entry.model_id for entry in catalogue()],
+            "sample": [scenario.id for scenario in project.scenarios],
+            "estimator": ESTIMATORS,
+            "search": SEARCHES,
+        },
+        limits={"window": (1, LARGEST_WINDOW), "output": (0, LARGEST_WINDOW)},
+    )
+    if problems:
+        st.session_state[LINK_PROBLEMS] = problems
+
+
+def _spec(name: KnobName) -> KnobSpec:
+    return CANDIDATES if name == "candidates" else KNOBS[name]
