@@ -56,7 +56,7 @@ def compile_context(
         estimator: Counts everything; the 3.6-characters heuristic by default.
         run_id: Recorded in the manifest.
         step: Model step, from 0.
-        retrieval_pass: Retrieval pass, from 1.
+        retrieval_pass: Retrieval pass, from 1; 0 before the first.
         refresh: Why the sources were asked.
         placed: What earlier packages put into the history.
         phase: Named by the error when mandatory content does not fit.

@@ -201,8 +201,6 @@ def prepare(inputs: CompileInputs) -> Offers:
 def _check(inputs: CompileInputs) -> None:
     for name in ("input_tokens", "used_tokens", "step", "retrieval_pass"):
         whole_number(getattr(inputs, name), f"{name}")
-    if inputs.retrieval_pass < 1:
-        raise InvalidInputError("retrieval_pass is 0.", remedy="Passes count from 1.")
     as_messages(inputs.messages)
     for name, kind in _TYPES.items():
         if not isinstance(getattr(inputs, name), kind):

@@ -225,8 +225,8 @@ def create_working_memory(
     Raises:
         InvalidInputError: When a limit is passed or a field is malformed.
     """
-    if isinstance(constraints, str):
-        raise InvalidInputError("The constraints are one string.", remedy="Pass a list of strings.")
+    if isinstance(constraints, str) or not isinstance(constraints, Sequence):
+        raise InvalidInputError("The constraints are not a list.", remedy="Pass a list of strings.")
     if isinstance(now, bool) or not isinstance(now, int):
         raise InvalidInputError("The time is not whole milliseconds.", remedy="Pass int(time.time() * 1000).")
     stamp = {"writer": "host", "revision": 0, "sources": HOST_SOURCES, "updated_at": now}
@@ -247,7 +247,10 @@ def _task_list(tasks: Mapping[str, Any], stamp: Mapping[str, Any]) -> TaskList:
         raise InvalidInputError(
             "The tasks are not a mapping with list and active_task_id.", remedy='Pass {"list": [...]}.'
         )
-    entries = [{"title": task} if isinstance(task, str) else task for task in tasks.get("list", ())]
+    listing = tasks.get("list", ())
+    if isinstance(listing, str) or not isinstance(listing, Sequence):
+        raise InvalidInputError("The task list is not a list.", remedy='Pass {"list": [...]}.')
+    entries = [{"title": task} if isinstance(task, str) else task for task in listing]
     if not all(isinstance(entry, Mapping) for entry in entries):
         raise InvalidInputError("A task is neither a title nor a mapping.")
     listed = [{"id": f"tasks-0-{i}", **stamp, **entry} for i, entry in enumerate(entries)]

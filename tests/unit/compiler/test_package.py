@@ -126,7 +126,6 @@ class TestInput:
                 for value in (-1, 1.5, "9", None, True, 10**400)
             ),
             *({name: value} for name in ("step", "retrieval_pass") for value in (-1, 0.5, None)),
-            {"retrieval_pass": 0},
             *({"results": value} for value in (None, 5, SourceResult("a", "rag"), ["a"], [None])),
             *(
                 {"messages": value}

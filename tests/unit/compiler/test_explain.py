@@ -1,0 +1,124 @@
+"""What binds, and the nearest change of a knob, are found by real selections."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
+from playground.compiler.compile import compile_offers
+from playground.compiler.explain import KNOBS, Knob, binding_constraint, nearest_change, with_knob
+from playground.compiler.offers import CompileInputs, Offers, prepare
+from playground.compiler.values import KINDS, ContextCandidate, SourceResult
+from playground.working_memory import create_working_memory
+
+TOKEN_KNOBS = {"max_tokens", "working_memory_tokens"}
+
+
+def offers_of(
+    *texts: str, kind: str = "rag", room: int = 10_000, goal: str | None = None, **result: int
+) -> Offers:
+    candidates = tuple(ContextCandidate(str(i), text, 1 - i / 100) for i, text in enumerate(texts))
+    source = SourceResult("docs", kind, candidates=candidates, **result)  # type: ignore[arg-type]
+    memory = None if goal is None else create_working_memory(scope="t", goal=goal, now=0)
+    return prepare(CompileInputs([source], [], room, 0, working_memory=memory))
+
+
+def limit_of(offers: Offers, budget: ContextBudget) -> str:
+    return binding_constraint(offers, budget, compile_offers(offers, budget).manifest).limit
+
+
+def test_max_tokens_binds_where_it_is_below_what_the_ratio_allows() -> None:
+    assert limit_of(offers_of("x" * 3600), ContextBudget(ratio=0.5, max_tokens=500)) == "max_tokens"
+
+
+def test_the_ratio_binds_where_it_allows_less_than_max_tokens() -> None:
+    assert limit_of(offers_of("x" * 3600), ContextBudget(ratio=0.05, max_tokens=8000)) == "ratio"
+
+
+def test_nothing_binds_where_everything_got_in() -> None:
+    assert limit_of(offers_of("short"), DEFAULT_CONTEXT_BUDGET) == "nothing"
+
+
+def test_the_candidate_limit_binds_where_only_it_left_something_out() -> None:
+    assert limit_of(offers_of("one", "two", limit=1), DEFAULT_CONTEXT_BUDGET) == "candidates"
+
+
+def test_mandatory_content_binds_where_it_takes_the_whole_budget() -> None:
+    assert limit_of(offers_of("short", goal="g" * 3000), ContextBudget(max_tokens=300)) == "mandatory"
+
+
+def test_a_full_request_is_named_as_what_binds() -> None:
+    offers = prepare(
+        CompileInputs([SourceResult("d", "rag", candidates=(ContextCandidate("1", "x", 1),))], [], 5, 9)
+    )
+    assert limit_of(offers, DEFAULT_CONTEXT_BUDGET) == "room"
+
+
+def test_working_memory_binds_where_only_its_own_limit_left_a_line_out() -> None:
+    memory = create_working_memory(scope="t", tasks={"list": ["a task", "another task"]}, now=0)
+    offers = prepare(CompileInputs([], [], 10_000, 0, working_memory=memory))
+    assert limit_of(offers, ContextBudget(working_memory_tokens=15)) == "working_memory_tokens"
+
+
+def test_the_panel_prefers_to_loosen_a_limit_and_names_the_record() -> None:
+    offers = offers_of("x" * 1800, "y" * 1800)
+    budget = ContextBudget(max_tokens=700)
+    binding = binding_constraint(offers, budget, compile_offers(offers, budget).manifest)
+    assert binding.record == ("docs", "1")
+    assert binding.left_out == {"budget": 1}
+    assert binding.left_out_for_budget == {"rag": 1}
+    change = next(change for change in binding.changes if change.knob == "max_tokens")
+    assert change.needed is not None
+    assert change.needed > 700
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_named_change_lets_the_record_in_and_one_unit_less_does_not(seed: int) -> None:
+    chance = random.Random(seed)
+    results = [
+        SourceResult(
+            kind,
+            kind,
+            candidates=tuple(
+                ContextCandidate(f"{kind}{i}", "w" * chance.randint(1, 900), chance.random())
+                for i in range(chance.randint(0, 5))
+            ),
+        )
+        for kind in KINDS
+    ]
+    memory = create_working_memory(scope="t", tasks={"list": ["t" * chance.randint(1, 200)] * 3}, now=0)
+    offers = prepare(CompileInputs(results, [], 4_000, 0, working_memory=memory))
+    budget = ContextBudget(ratio=0.2, max_tokens=chance.randint(100, 700), working_memory_tokens=100)
+    manifest = compile_offers(offers, budget).manifest
+    lines = len(offers.memory.lines)
+    excluded = [i for i in range(len(offers.candidates)) if manifest.entries[lines + i].reason == "budget"]
+    for candidate in excluded:
+        for knob in KNOBS:
+            change = nearest_change(offers, budget, candidate, knob)
+            if change.needed is None:
+                continue
+            unit = 1 if knob in TOKEN_KNOBS else 0.0001
+            towards = -unit if change.needed > change.current else unit
+            assert admitted(offers, budget, candidate, knob, change.needed)
+            assert not admitted(offers, budget, candidate, knob, round(change.needed + towards, 4))
+
+
+def test_a_knob_without_effect_says_so() -> None:
+    offers = offers_of("x" * 1800, "y" * 1800)
+    change = nearest_change(offers, ContextBudget(max_tokens=700), 1, "ratio")
+    assert change.needed is None
+
+
+def test_a_share_that_grows_takes_from_the_others_in_proportion() -> None:
+    turned = with_knob(DEFAULT_CONTEXT_BUDGET, "rag_share", 0.675)
+    assert turned.shares.rag == 0.675
+    assert turned.shares.memory == pytest.approx(0.175)
+    assert turned.shares.transcript == pytest.approx(0.075)
+    assert sum(turned.shares.values()) == pytest.approx(1)
+
+
+def admitted(offers: Offers, budget: ContextBudget, candidate: int, knob: Knob, value: float) -> bool:
+    manifest = compile_offers(offers, with_knob(budget, knob, value)).manifest
+    return manifest.entries[len(offers.memory.lines) + candidate].selected

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from playground import CancelToken, ContextBudget, ContextCandidate, InvalidInputError, SourceResult
+from playground.compiler.querying import budget_hints, check_sources, query_sources, run_sync
+from playground.compiler.values import ContextSourceRequest, Kind
+from playground.errors import CallCancelledError, SourceTimeoutError
+
+Answer = Callable[[ContextSourceRequest], Awaitable[Any]]
+
+
+class Source:
+    """A source of one's own: whatever the function answers."""
+
+    def __init__(self, answer: Answer, *, id: str = "own", kind: Kind = "rag", required: bool = False) -> None:  # noqa: A002
+        self.id, self.kind, self.required = id, kind, required
+        self._answer = answer
+
+    async def query(self, request: ContextSourceRequest) -> Sequence[ContextCandidate]:
+        answer: Sequence[ContextCandidate] = await self._answer(request)
+        return answer
+
+
+def answering(value: Any) -> Answer:
+    async def answer(request: ContextSourceRequest) -> Any:
+        return value() if callable(value) else value
+
+    return answer
+
+
+def ask(*sources: Source, query: str = "q", **more: Any) -> tuple[SourceResult, ...]:
+    return run_sync(query_sources(sources, ContextSourceRequest(query), **more))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"tokens": -1},
+        {"tokens": 1.5},
+        {"score": math.nan},
+        {"digest": "sha256:" + "0" * 64},
+        {"digest": "none"},
+        {"record_id": 5},
+    ],
+    ids=repr,
+)
+def test_r38_r150_a_source_that_makes_a_malformed_candidate_has_failed(bad: dict[str, Any]) -> None:
+    def make() -> list[ContextCandidate]:
+        return [ContextCandidate(**{"record_id": "a", "text": "t", "score": 1.0, **bad})]
+
+    broken, sound = ask(Source(answering(make)), Source(answering([ContextCandidate("b", "t", 1.0)]), id="two"))
+    assert (broken.status, broken.candidates) == ("failed", ())
+    assert isinstance(broken.error, InvalidInputError)
+    assert (sound.status, len(sound.candidates)) == ("ok", 1)
+
+
+@pytest.mark.parametrize("answer", [None, 5, "text", {"a": 1}, ["text"], [None]])
+def test_r150_an_answer_that_is_no_list_of_candidates_is_a_failure(answer: Any) -> None:
+    (result,) = ask(Source(answering(answer)))
+    assert (result.status, result.candidates) == ("failed", ())
+
+
+def test_r149_nothing_found_is_an_empty_list_and_no_error() -> None:
+    (result,) = ask(Source(answering([])))
+    assert (result.status, result.candidates, result.error) == ("ok", (), None)
+
+
+def test_r144_what_a_source_raises_is_kept_as_the_very_object() -> None:
+    error = RuntimeError("down")
+
+    def fail() -> None:
+        raise error
+
+    (result,) = ask(Source(answering(fail), required=True))
+    assert result.error is error
+    assert (result.status, result.required) == ("failed", True)
+
+
+def test_r39_each_source_is_told_the_tokens_of_its_whole_share() -> None:
+    budget = ContextBudget(shares={"memory": 0.35, "rag": 0.33, "transcript": 0.1, "skills": 0.0})
+    hints = budget_hints(budget, context_tokens=1_000, tail_tokens=101)
+    assert hints == {"memory": 314, "rag": 296, "transcript": 89, "skills": 0}
+    assert set(budget_hints(budget, context_tokens=5, tail_tokens=9).values()) == {0}
+
+    seen: dict[str, int] = {}
+
+    def spy(name: str) -> Answer:
+        async def answer(request: ContextSourceRequest) -> list[ContextCandidate]:
+            seen[name] = request.budget_tokens
+            return []
+
+        return answer
+
+    ask(
+        Source(spy("one"), id="one"),
+        Source(spy("two"), id="two"),
+        Source(spy("three"), id="three", kind="memory"),
+        hints=hints,
+    )
+    assert seen == {"one": 296, "two": 296, "three": 314}
+
+
+def test_r39_a_hint_is_the_floor_of_the_share_itself() -> None:
+    budget = ContextBudget(shares={"memory": 0.29, "rag": 0.35, "transcript": 0, "skills": 0})
+    for tokens in range(2_000):
+        hints = budget_hints(budget, context_tokens=tokens)
+        assert hints["memory"] == math.floor(0.29 * tokens)
+        assert hints["rag"] == math.floor(0.35 * tokens)
+
+
+def test_r130_a_blank_query_asks_nobody() -> None:
+    def fail() -> None:
+        raise AssertionError("asked")
+
+    results = ask(Source(answering(fail)), Source(answering(fail), id="two", required=True), query=" \n")
+    assert [result.status for result in results] == ["skipped", "skipped"]
+
+
+def test_r153_a_source_that_never_answers_is_bounded_by_the_time_limit() -> None:
+    async def never(request: ContextSourceRequest) -> list[ContextCandidate]:
+        await asyncio.Event().wait()
+        return []
+
+    slow, quick = ask(Source(never), Source(answering([]), id="two"), time_limit=0.05)
+    assert isinstance(slow.error, SourceTimeoutError)
+    assert slow.error.source_id == "own"
+    assert (slow.status, quick.status) == ("failed", "ok")
+
+
+def test_r151_a_cancelled_call_is_not_swallowed() -> None:
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(CallCancelledError):
+        run_sync(query_sources([Source(answering([]))], ContextSourceRequest("q", signal=token)))
+
+    def cancelled() -> None:
+        raise CallCancelledError("stop")
+
+    with pytest.raises(CallCancelledError):
+        ask(Source(answering(cancelled)))
+
+
+def test_sources_are_asked_at_the_same_time() -> None:
+    async def run() -> tuple[SourceResult, ...]:
+        barrier = asyncio.Barrier(3)
+
+        async def meet(request: ContextSourceRequest) -> list[ContextCandidate]:
+            await barrier.wait()
+            return []
+
+        sources = [Source(meet, id=str(i)) for i in range(3)]
+        return await query_sources(sources, ContextSourceRequest("q"), time_limit=5)
+
+    assert [result.status for result in run_sync(run())] == ["ok", "ok", "ok"]
+
+
+def test_r142_r197_sources_with_one_id_or_an_unknown_kind_are_refused() -> None:
+    one, two = Source(answering([])), Source(answering([]))
+    with pytest.raises(InvalidInputError, match="'own'"):
+        check_sources([one, two])
+    web: Any = "web"
+    with pytest.raises(InvalidInputError, match="web"):
+        check_sources([Source(answering([]), kind=web)])
+    assert check_sources([one]) == (one,)
+
+
+def test_synchronous_code_can_call_from_inside_a_running_loop() -> None:
+    async def inside() -> int:
+        return run_sync(asyncio.sleep(0, result=5))
+
+    assert asyncio.run(inside()) == 5

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from playground import InvalidInputError
+from playground.messages import (
+    ImagePart,
+    Message,
+    ReasoningPart,
+    TextPart,
+    ToolResultPart,
+    ToolUsePart,
+    UnknownPart,
+    as_message,
+    as_messages,
+    decode_bytes,
+    encode_bytes,
+    message_to_json,
+    text_of,
+)
+
+EVERY_PART = (
+    TextPart("hi"),
+    ImagePart("https://example.org/a.png"),
+    ImagePart(b"\x89PNG\x00", "image/png"),
+    ToolUsePart("call-1", "search", {"query": "x", "raw": b"\x00"}, {"signature": b"\x01"}),
+    ToolResultPart("call-1", [{"a": 1}, b"\xff"]),
+    ToolResultPart("call-2", "plain", is_error=True),
+    ReasoningPart("hm", signature="s", encrypted="e", redacted=True),
+    ReasoningPart("hm"),
+    UnknownPart({"type": "audio", "data": b"\x00\x01", "rate": 16_000}),
+    UnknownPart({"type": "citation", "nested": {"deep": [None, True]}}),
+)
+
+
+def test_a_string_equals_one_text_part() -> None:
+    assert Message("user", "hi").parts == Message("user", (TextPart("hi"),)).parts
+    assert text_of(Message("user", (TextPart("a"), ImagePart("u"), TextPart("b")))) == "a\nb"
+    assert text_of(Message("assistant", (ReasoningPart("no"),))) == ""
+
+
+@pytest.mark.parametrize("part", EVERY_PART, ids=lambda part: type(part).__name__)
+def test_every_part_survives_json_untouched(part: Any) -> None:
+    message = Message("assistant", (part,))
+    read = as_message(json.loads(json.dumps(message_to_json(message))))
+    assert read == message
+
+
+def test_a_message_with_metadata_survives_json_untouched() -> None:
+    message = Message("user", "hi", {"openai": {"id": "1", "blob": b"\x00"}})
+    read = as_message(json.loads(json.dumps(message_to_json(message))))
+    assert read.provider_metadata == message.provider_metadata
+
+
+def test_both_spellings_of_a_key_are_read() -> None:
+    camel = {"type": "tool_result", "toolUseId": "1", "result": "r", "isError": True}
+    snake = {"type": "tool_result", "tool_use_id": "1", "result": "r", "is_error": True}
+    expected = Message("tool", (ToolResultPart("1", "r", is_error=True),))
+    for part in (camel, snake):
+        assert as_message({"role": "tool", "content": [part]}) == expected
+
+
+def test_messages_keep_their_identity_and_order() -> None:
+    one, two = Message("user", "1"), Message("assistant", "2")
+    read = as_messages([one, {"role": "user", "content": "3"}, two])
+    assert read[0] is one
+    assert read[2] is two
+    assert [text_of(message) for message in read] == ["1", "3", "2"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        {"role": "user"},
+        {"role": "robot", "content": "x"},
+        {"role": [], "content": "x"},
+        {"content": "x"},
+        {"role": "user", "content": None},
+        {"role": "user", "content": 5},
+        {"role": "user", "content": b"x"},
+        {"role": "user", "content": [5]},
+        {"role": "user", "content": [{"type": "text"}]},
+        {"role": "user", "content": [{"type": "text", "text": 5}]},
+        {"role": "user", "content": [{"type": "image", "image": 5}]},
+        {"role": "user", "content": [{"type": "tool_use", "id": "1"}]},
+        {"role": "user", "content": [{"type": "tool_result", "result": "1"}]},
+        {"role": "user", "content": [{"type": "reasoning"}]},
+        "text",
+        None,
+        5,
+    ],
+    ids=repr,
+)
+def test_a_malformed_message_is_the_callers_mistake(bad: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        as_message(bad)
+
+
+@pytest.mark.parametrize("bad", ["text", b"x", {"role": "user", "content": "x"}, None, 5])
+def test_something_that_is_no_sequence_of_messages_is_refused(bad: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        as_messages(bad)
+
+
+def test_bytes_in_json_are_an_object_with_one_known_key() -> None:
+    assert encode_bytes({"a": [b"\x00\xff"]}) == {"a": [{"$deuzBytes": "AP8="}]}
+    assert decode_bytes({"a": [{"$deuzBytes": "AP8="}]}) == {"a": [b"\x00\xff"]}
+
+
+@pytest.mark.parametrize(
+    "lookalike",
+    [
+        {"$deuzBytes": "not base64!"},
+        {"$deuzBytes": 5},
+        {"$deuzBytes": "AP8=", "more": 1},
+        {"$deuzBytes": None},
+        {"$deuzBytes": "AP8"},
+        {"$deuzBytes": "é"},
+    ],
+)
+def test_a_malformed_lookalike_of_bytes_stays_plain_data(lookalike: dict[str, Any]) -> None:
+    assert decode_bytes(lookalike) == lookalike
+
+
+def test_the_input_dictionaries_are_not_changed() -> None:
+    data = {"role": "user", "content": [{"type": "audio", "data": {"$deuzBytes": "AP8="}}]}
+    before = json.dumps(data)
+    as_message(data)
+    assert json.dumps(data) == before

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from playground import ANTHROPIC_TOOL_FRAMING_TOKENS, TokenEstimator
+from playground.messages import (
+    ImagePart,
+    Message,
+    ReasoningPart,
+    TextPart,
+    ToolResultPart,
+    ToolUsePart,
+    UnknownPart,
+)
+from playground.tokens import compact_json
+
+
+def user(*parts: Any) -> list[Message]:
+    return [Message("user", parts)]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([], 0),
+        ([Message("user", "How do I deploy?")], 9),
+        ([Message("user", "x" * 3600)], 1004),
+        (user(TextPart("x" * 360)), 104),
+        (user(ReasoningPart("x" * 360)), 104),
+        (user(ReasoningPart("x" * 360, encrypted="e" * 9_000, signature="s" * 900)), 104),
+        (user(ToolResultPart("1", "x" * 360)), 114),
+        (user(ToolResultPart("1", ["x" * 356])), 114),
+        (user(ToolUsePart("1", "n" * 500, {"q": "x" * 352})), 114),
+        ([Message("user", ""), Message("user", "")], 8),
+        (user(UnknownPart({"type": "audio", "data": "x" * 9_000})), 12),
+        (user(UnknownPart({"type": "document", "data": "x" * 360})), 104),
+        (user(UnknownPart({"type": "file", "data": b"x"})), 1004),
+        (user(UnknownPart({"type": "file", "data": {"id": "x"}})), 1004),
+        (user(ImagePart("A" * 500_000, "image/png")), 1604),
+        (user(ImagePart(b"\x00" * 500_000)), 1604),
+        (user(ToolResultPart("1", "日" * 36)), 24),
+    ],
+)
+def test_r210_the_golden_vectors_of_the_heuristic(messages: list[Message], expected: int) -> None:
+    assert TokenEstimator().estimate(messages) == expected
+
+
+def test_r210_an_image_adds_1600_to_its_text() -> None:
+    estimator = TokenEstimator()
+    text = estimator.estimate(user(TextPart("hello")))
+    assert estimator.estimate(user(TextPart("hello"), ImagePart("u"))) == text + 1600
+
+
+def test_r210_messages_may_be_dictionaries() -> None:
+    assert TokenEstimator().estimate([{"role": "user", "content": "How do I deploy?"}]) == 9
+
+
+def test_r210_json_is_compact_and_unescaped_and_what_cannot_be_written_is_empty() -> None:
+    assert compact_json({"a": [1, "é"]}) == '{"a":[1,"é"]}'
+    assert compact_json({"a": {1, 2}}) == ""
+    loop: list[Any] = []
+    loop.append(loop)
+    assert compact_json(loop) == ""
+    assert TokenEstimator().estimate(user(ToolUsePart("1", "n", {"bad": {1, 2}}))) == 14
+
+
+def test_r211_repeated_usage_moves_the_factor_to_the_documented_values() -> None:
+    estimator = TokenEstimator()
+    messages = [Message("user", "x" * 3600)]
+    seen = []
+    for _ in range(4):
+        estimator.calibrate(2008, estimator.estimate(messages))
+        seen.append((round(estimator.factor, 6), estimator.estimate(messages)))
+    assert seen == [(1.3, 1306), (1.509632, 1516), (1.656613, 1664), (1.759354, 1767)]
+
+
+def test_r211_the_factor_is_clamped() -> None:
+    high, low = TokenEstimator(), TokenEstimator()
+    high.calibrate(10_000, 1_000)
+    assert high.factor == 2.0
+    for _ in range(5):
+        low.calibrate(1, 1_000)
+    assert low.factor == 0.5
+
+
+def test_r211_repeated_usage_converges_to_actual_over_base() -> None:
+    estimator = TokenEstimator()
+    messages = [Message("user", "x" * 36_000)]
+    for _ in range(60):
+        estimator.calibrate(15_000, estimator.estimate(messages))
+    assert estimator.factor == pytest.approx(15_000 / 10_004, rel=1e-3)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 0, -1, 0.0])
+def test_r211_numbers_that_mean_nothing_are_ignored(bad: float) -> None:
+    estimator = TokenEstimator()
+    estimator.calibrate(bad, 100)
+    estimator.calibrate(100, bad)
+    assert estimator.factor == 1.0
+
+
+def test_the_factor_belongs_to_one_estimator() -> None:
+    one, two = TokenEstimator(), TokenEstimator()
+    one.calibrate(200, 100)
+    assert one.factor == pytest.approx(1.3)
+    assert two.factor == 1.0
+
+
+TOOL = {"name": "search", "description": "Find records.", "parameters": {"type": "object"}}
+TOOL_TOKENS = math.ceil(
+    len('{"name":"search","description":"Find records.","parameters":{"type":"object"}}') / 3.6
+)
+
+
+@pytest.mark.parametrize(
+    ("provider", "tools", "framing"),
+    [("anthropic", [TOOL], 346), ("anthropic", [], 0), ("openai", [TOOL], 0), ("openai", [], 0)],
+)
+def test_r213_the_tool_framing_is_counted_for_anthropic_with_tools_only(
+    provider: str, tools: Sequence[dict[str, Any]], framing: int
+) -> None:
+    expected = framing + TOOL_TOKENS * len(tools)
+    assert TokenEstimator().overhead(tools, None, provider) == expected
+    assert ANTHROPIC_TOOL_FRAMING_TOKENS == 346
+
+
+@pytest.mark.parametrize("framing", [0, 500])
+def test_r214_framing_tokens_replace_the_constant(framing: int) -> None:
+    estimator = TokenEstimator(framing_tokens=framing)
+    assert estimator.overhead([TOOL], provider="anthropic") == TOOL_TOKENS + framing
+    assert estimator.overhead([TOOL], provider="openai") == TOOL_TOKENS
+
+
+def test_r213_each_tool_and_the_output_schema_are_counted_and_the_framing_is_not_calibrated() -> None:
+    estimator = TokenEstimator()
+    estimator.calibrate(10_000, 1_000)
+    length = len('{"name":"search","description":"Find records.","parameters":{"type":"object"}}')
+    one = math.ceil(length / 3.6 * 2)
+    assert estimator.overhead([TOOL, TOOL], provider="anthropic") == 2 * one + 346
+    assert estimator.overhead([], {"type": "object"}) == math.ceil(len('{"type":"object"}') / 3.6 * 2)
+    assert estimator.overhead() == 0
+
+
+def test_a_schema_in_anthropics_spelling_counts_the_same() -> None:
+    renamed = {"name": TOOL["name"], "description": TOOL["description"], "input_schema": TOOL["parameters"]}
+    assert TokenEstimator().overhead([renamed]) == TOOL_TOKENS
+
+
+def test_r217_a_tokenizer_replaces_the_base_and_the_factor_still_multiplies() -> None:
+    estimator = TokenEstimator(lambda messages: 10.0 * len(messages), name="tens")
+    assert (estimator.kind, estimator.name) == ("tokenizer", "tens")
+    assert estimator.estimate([Message("user", "x" * 999)]) == 10
+    estimator.calibrate(200, 100)
+    assert estimator.estimate([Message("user", "x")] * 2) == 26
+
+
+@pytest.mark.parametrize("answer", [math.nan, math.inf, -1.0, "many", None])
+def test_r217_a_tokenizer_that_answers_nonsense_falls_back_for_that_call(answer: Any) -> None:
+    assert TokenEstimator(lambda messages: answer).estimate([Message("user", "How do I deploy?")]) == 9
+
+
+def test_r217_a_tokenizer_that_raises_falls_back_for_that_call_only() -> None:
+    def count(messages: Sequence[Message]) -> float:
+        if "bad" in str(messages[0].content):
+            raise RuntimeError("cannot")
+        return 77.0
+
+    estimator = TokenEstimator(count)
+    assert estimator.estimate([Message("user", "bad")]) == 5
+    assert estimator.estimate([Message("user", "good")]) == 77
+
+
+def test_a_piece_costs_what_it_adds_to_a_message() -> None:
+    assert TokenEstimator().piece_tokens("x" * 36) == 10
+    assert TokenEstimator().piece_tokens("x" * 37) == 11
+    assert TokenEstimator().piece_tokens("") == 0
+    heavy = TokenEstimator(lambda messages: 100.0 + len(str(messages[0].content)))
+    assert heavy.piece_tokens("x" * 7) == 7
+
+
+def test_text_alone_costs_at_least_one_token() -> None:
+    text = TokenEstimator().for_text()
+    assert (text.estimate(""), text.estimate("x"), text.estimate("x" * 36)) == (1, 1, 10)
