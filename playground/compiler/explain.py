@@ -109,7 +109,8 @@ def binding_constraint(offers: Offers, budget: ContextBudget, manifest: ContextM
     if first is not None:
         entry = manifest.entries[lines + first]
         record = (entry.source, entry.record_id)
-        changes = tuple(nearest_change(offers, budget, first, knob) for knob in KNOBS)
+        # People loosen a limit; that a tighter one may let a record in too is a whim of first fit.
+        changes = tuple(nearest_change(offers, budget, first, knob, prefer_up=True) for knob in KNOBS)
     return Binding(
         limit=_limit(offers, budget, manifest, left_out, for_budget),
         context_tokens=manifest.budget.context_tokens,
@@ -122,7 +123,9 @@ def binding_constraint(offers: Offers, budget: ContextBudget, manifest: ContextM
     )
 
 
-def nearest_change(offers: Offers, budget: ContextBudget, candidate: int, knob: Knob) -> KnobChange:
+def nearest_change(
+    offers: Offers, budget: ContextBudget, candidate: int, knob: Knob, *, prefer_up: bool = False
+) -> KnobChange:
     """Return the nearest value of ``knob`` that lets a candidate in, all other knobs staying.
 
     Costs O(log range) selections.
@@ -132,6 +135,7 @@ def nearest_change(offers: Offers, budget: ContextBudget, candidate: int, knob: 
         budget: The budget it was compiled under.
         candidate: Number of the candidate in ``offers.candidates``.
         knob: Which knob to turn. A share that grows takes from the others in proportion once all sum to 1.
+        prefer_up: Take a larger value where one lets the candidate in, even if a smaller one is nearer.
     """
     current = _units(budget, knob)
 
@@ -145,11 +149,11 @@ def nearest_change(offers: Offers, budget: ContextBudget, candidate: int, knob: 
             return False
         return selection.reasons[candidate] in SELECTED
 
-    found = [
-        units
-        for probes in (_upwards(current, _largest(offers, knob)), _downwards(current, _smallest(knob)))
-        if (units := _first_admitted(admitted, current, probes)) is not None
-    ]
+    larger = _first_admitted(admitted, current, _upwards(current, _largest(offers, knob)))
+    if larger is not None and prefer_up:
+        return KnobChange(knob, _value(knob, current), _value(knob, larger))
+    smaller = _first_admitted(admitted, current, _downwards(current, _smallest(knob)))
+    found = [units for units in (larger, smaller) if units is not None]
     nearest = min(found, key=lambda units: abs(units - current), default=None)
     needed = None if nearest is None else _value(knob, nearest)
     return KnobChange(knob, _value(knob, current), needed)
