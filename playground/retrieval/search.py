@@ -42,6 +42,7 @@ class ChunkSearch:
         fusion: How ``hybrid`` joins the two rankings.
         per_stage_k: Chunks each stage of ``hybrid`` offers; by default as many as are asked for.
         rrf_k: Damping of reciprocal rank fusion.
+        lexical: Their words under the same ids, where the index exists already.
         reranker: Rescores what was found, before the cut.
     """
 
@@ -56,6 +57,7 @@ class ChunkSearch:
         per_stage_k: int | None = None,
         rrf_k: int = RRF_K,
         reranker: Reranker | None = None,
+        lexical: LexicalIndex | None = None,
     ) -> None:
         if mode not in get_args(SearchMode) or fusion not in get_args(Fusion):
             raise InvalidInputError(
@@ -63,7 +65,9 @@ class ChunkSearch:
                 remedy=f"Use one of {get_args(SearchMode)} and one of {get_args(Fusion)}.",
             )
         self._chunks = {str(chunk.index): chunk for chunk in chunks}
-        self._lexical = LexicalIndex([search_text(chunk) for chunk in chunks], list(map(_record_id, chunks)))
+        if lexical is None:
+            lexical = LexicalIndex(map(search_text, chunks), list(map(_record_id, chunks)))
+        self._lexical = lexical
         self._index = index
         self._embed_query = embed_query
         self.mode = mode

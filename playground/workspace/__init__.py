@@ -1,0 +1,27 @@
+"""A project: everything one compile draws on, as plain files in one folder."""
+
+from playground.workspace.labels import RecordLabel
+from playground.workspace.loading import load_project
+from playground.workspace.project import ChunkSettings, Project, Scenario
+from playground.workspace.samples import load_sample, sample_projects
+from playground.workspace.saving import save_project
+from playground.workspace.searching import SearchPlan, chunk_search, project_embedder, search_plan
+from playground.workspace.sources import project_sources
+from playground.workspace.vectors import VectorTable
+
+__all__ = [
+    "ChunkSettings",
+    "Project",
+    "RecordLabel",
+    "Scenario",
+    "SearchPlan",
+    "VectorTable",
+    "chunk_search",
+    "load_project",
+    "load_sample",
+    "project_embedder",
+    "project_sources",
+    "sample_projects",
+    "save_project",
+    "search_plan",
+]

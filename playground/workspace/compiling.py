@@ -1,0 +1,105 @@
+"""A project's question as a compile: what pages, the command line and notebooks have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from playground.compiler.budget import ContextBudget
+from playground.compiler.compile import compile_offers
+from playground.compiler.offers import CompileInputs, prepare
+from playground.compiler.querying import budget_hints, query_sources, run_sync
+from playground.compiler.values import ContextPackage, ContextSourceRequest, SourceResult
+from playground.models import ModelSpec, keeps_tail
+from playground.retrieval.search import SearchMode
+from playground.tokens import TokenEstimator
+from playground.workspace.project import Project
+from playground.workspace.sources import project_sources
+
+if TYPE_CHECKING:
+    from playground.retrieval.embedding import Embedder
+
+__all__ = ["ask_sources", "compile_inputs", "compile_project"]
+
+
+def ask_sources(
+    project: Project,
+    question: str | None = None,
+    *,
+    embedder: Embedder | None = None,
+    mode: SearchMode = "hybrid",
+    limit: int | None = None,
+) -> tuple[SourceResult, ...]:
+    """Ask the project's sources and return one result each; a failing one is a failed result.
+
+    Args:
+        project: Whose records are searched.
+        question: The project's own by default; a blank one skips every source.
+        embedder: See ``project_sources``.
+        mode: ``hybrid``, ``dense`` or ``lexical``.
+        limit: Records that each source may offer; the project's figure by default.
+    """
+    asked = project.question if question is None else question
+    spec = project.model
+    messages = project.request_messages(asked)
+    room = spec.input_tokens - TokenEstimator().estimate(messages)
+    request = ContextSourceRequest(
+        query=project.query(asked) if asked.strip() else "",
+        scope=project.scope,
+        limit=project.candidates_per_source if limit is None else limit,
+        messages=messages,
+    )
+    hints = budget_hints(project.budget, context_tokens=project.budget.context_tokens(room))
+    return run_sync(query_sources(project_sources(project, embedder, mode), request, hints=hints))
+
+
+def compile_inputs(
+    project: Project,
+    results: Sequence[SourceResult],
+    question: str | None = None,
+    *,
+    model: ModelSpec | None = None,
+    estimator: TokenEstimator | None = None,
+) -> CompileInputs:
+    """Return everything a compile of this question takes beside the budget.
+
+    Args:
+        project: Conversation, tools and working memory.
+        results: What ``ask_sources`` returned.
+        question: The project's own by default.
+        model: The project's own by default.
+        estimator: Counts the request too, its tool schemas included; the heuristic by default.
+    """
+    spec = model or project.model
+    counter = estimator or TokenEstimator()
+    messages = project.request_messages(question)
+    overhead = counter.overhead(project.tools, provider=spec.provider)
+    return CompileInputs(
+        results=tuple(results),
+        messages=messages,
+        input_tokens=spec.input_tokens,
+        used_tokens=counter.estimate(messages) + overhead,
+        working_memory=project.working_memory,
+        estimator=counter,
+        tail_kept=keeps_tail(spec.model_id),
+    )
+
+
+def compile_project(
+    project: Project,
+    question: str | None = None,
+    *,
+    budget: ContextBudget | Mapping[str, Any] | None = None,
+    embedder: Embedder | None = None,
+    mode: SearchMode = "hybrid",
+    model: ModelSpec | None = None,
+    estimator: TokenEstimator | None = None,
+) -> ContextPackage:
+    """Ask the sources and compile, in one call; the project's own budget by default.
+
+    Raises:
+        ContextBudgetExceededError: When mandatory content does not fit.
+    """
+    results = ask_sources(project, question, embedder=embedder, mode=mode)
+    inputs = compile_inputs(project, results, question, model=model, estimator=estimator)
+    return compile_offers(prepare(inputs), project.budget if budget is None else budget)

@@ -1,0 +1,114 @@
+"""Reading a project's files as hostile input: bounded, inside the folder, with errors that name the line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from playground.errors import PlaygroundError, ProjectError
+
+__all__ = ["ProjectFolder"]
+
+SIZE_LIMIT = 200 * 1024 * 1024  # bytes of one file
+_Value = TypeVar("_Value")
+
+
+class ProjectFolder:
+    """A folder whose files are read by fixed names; nothing in it can point outside.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        ProjectError: When there is no such folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name or str(path)
+        if not path.is_dir():
+            raise ProjectError(
+                f"There is no project folder {self.name!r}.",
+                remedy="Choose a sample project or a folder with a project.json.",
+                project=self.name,
+            )
+        self.root = path.resolve()
+        self.contents: list[bytes] = []
+
+    def error(self, message: str, remedy: str = "Correct the file or choose another project.") -> ProjectError:
+        """Return the error to raise; it names the project."""
+        return ProjectError(f"{self.name}: {message}", remedy=remedy, project=self.name)
+
+    def file(self, name: str) -> Path | None:
+        """Return a file's path, or ``None`` when it is not there.
+
+        Raises:
+            ProjectError: When it is a link that leads outside the folder, no file, or too large.
+        """
+        path = self.root / name
+        if not path.exists():
+            return None
+        if not path.resolve().is_relative_to(self.root):
+            raise self.error(f"{name} leads outside the project.", "Replace the link by the file itself.")
+        if not path.is_file():
+            raise self.error(f"{name} is not a file.")
+        size = path.stat().st_size
+        if size > SIZE_LIMIT:
+            raise self.error(f"{name} has {size:,} bytes, the limit is {SIZE_LIMIT:,}.", "Split the project.")
+        return path
+
+    def text(self, name: str) -> str | None:
+        """Return a UTF-8 file's text, or ``None`` when it is not there."""
+        path = self.file(name)
+        if path is None:
+            return None
+        data = path.read_bytes()
+        self.contents.append(name.encode() + b"\0" + data)
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise self.error(f"{name} is not UTF-8 (byte {error.start:,}).", "Save it as UTF-8.") from None
+
+    def json(self, name: str, kind: type[_Value], make_default: Callable[[], _Value]) -> _Value:
+        """Return a JSON file's value, which must be a ``kind``; the default when the file is not there."""
+        text = self.text(name)
+        if text is None:
+            return make_default()
+        value = self._parsed(text, name)
+        if not isinstance(value, kind):
+            raise self.error(f"{name} does not hold a JSON {'object' if kind is dict else 'list'}.")
+        return value
+
+    def lines(self, name: str, read: Callable[[dict[str, Any]], _Value]) -> list[_Value]:
+        """Return what ``read`` makes of each object of a JSON Lines file; none when the file is not there."""
+        return list(self._lines(name, read))
+
+    def checked(self, where: str, read: Callable[[], _Value]) -> _Value:
+        """Return what ``read`` gives, or raise its complaint as one about this project."""
+        try:
+            return read()
+        except ProjectError:
+            raise
+        except PlaygroundError as error:
+            raise self.error(f"{where}: {error.problem}", error.remedy or "Correct the file.") from None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            missing = f"the field {error} is missing" if isinstance(error, KeyError) else "malformed"
+            raise self.error(f"{where}: {missing}.") from None
+
+    def _lines(self, name: str, read: Callable[[dict[str, Any]], _Value]) -> Iterator[_Value]:
+        for number, line in enumerate((self.text(name) or "").split("\n"), 1):
+            if not line.strip():
+                continue
+            where = f"{name}, line {number}"
+            value = self._parsed(line, where)
+            if not isinstance(value, dict):
+                raise self.error(f"{where}: not a JSON object.")
+            yield self.checked(where, lambda value=value: read(value))  # type: ignore[misc]
+
+    def _parsed(self, text: str, where: str) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+            raise self.error(f"{where} is not valid JSON: {reason}.") from None

@@ -1,0 +1,180 @@
+"""Reading a project from its folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from playground.compiler.budget import ContextBudget
+from playground.errors import InvalidInputError
+from playground.messages import as_messages
+from playground.models import DEFAULT_MODEL_ID
+from playground.retrieval.corpus import Corpus
+from playground.scope import MemoryScope
+from playground.sources import ChatRecord, SkillRegistry
+from playground.working_memory import WorkingMemorySnapshot
+from playground.workspace.files import ProjectFolder
+from playground.workspace.project import CANDIDATES_PER_SOURCE, FORMAT_VERSION, ChunkSettings, Project, Scenario
+from playground.workspace.records import corpus_from_lines, document_from_json, memory_from_json
+from playground.workspace.samples import is_sample, sample_folder
+from playground.workspace.saving import finish_interrupted_save
+from playground.workspace.vectors import VectorTable
+
+__all__ = ["load_project"]
+
+_FIELDS = frozenset(
+    (
+        "version",
+        "title",
+        "description",
+        "question",
+        "modelId",
+        "contextWindow",
+        "maxOutputTokens",
+        "candidatesPerSource",
+        "budget",
+        "scope",
+        "chatId",
+        "chunking",
+        "nextChunkIndex",
+    )
+)
+
+
+def load_project(name_or_path: str | Path) -> Project:
+    """Read a sample project by its name, or any project folder by its path.
+
+    Missing files are empty parts; only ``project.json`` must be there. Documents that were added or edited
+    since they were cut are cut now, under new numbers, and a warning says so.
+
+    Raises:
+        ProjectError: When the folder is missing, damaged, of an unknown version, or leads outside itself;
+            names the file, the line and the remedy.
+    """
+    if isinstance(name_or_path, str) and is_sample(name_or_path):
+        path = sample_folder(name_or_path)
+    else:
+        path = Path(name_or_path).expanduser()
+        finish_interrupted_save(path)
+    folder = ProjectFolder(path)
+    head = folder.json("project.json", dict, dict)
+    if head.get("version") != FORMAT_VERSION:
+        raise folder.error(
+            f"project.json has the version {head.get('version')!r}, this program reads {FORMAT_VERSION}."
+            if head
+            else "there is no project.json.",
+            "Choose a folder that was saved by this program.",
+        )
+    if unknown := sorted(head.keys() - _FIELDS):
+        raise folder.error(f"project.json has unknown fields: {', '.join(unknown)}.", "Remove or correct them.")
+    return folder.checked("project.json", lambda: _project(folder, head))
+
+
+def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:
+    scope = MemoryScope.parse(head.get("scope", {}))
+    chunking = ChunkSettings.parse(head.get("chunking", {}))
+    corpus, warnings = _corpus(folder, chunking, _count(head, "nextChunkIndex", 0))
+    memories = folder.lines("memories.jsonl", lambda data: memory_from_json(data, scope))
+    _unique(folder, "memories.jsonl", (record.id for record in memories))
+    titles: dict[str, str] = {}
+
+    def chat(data: dict[str, Any]) -> ChatRecord:
+        record = ChatRecord.from_json({"scope": scope, **data})
+        titles[record.chat_id] = str(data.get("title", ""))
+        return record
+
+    chats = folder.lines("chats.jsonl", chat)
+    _unique(folder, "chats.jsonl", (record.chat_id for record in chats))
+    scenarios = folder.lines("scenarios.jsonl", Scenario.parse)
+    _unique(folder, "scenarios.jsonl", (scenario.id for scenario in scenarios))
+    conversation = folder.json("conversation.json", list, list)
+    messages = folder.checked("conversation.json", lambda: as_messages(conversation))
+    tools = folder.json("tools.json", list, list)
+    if not all(isinstance(tool, dict) and isinstance(tool.get("name"), str) for tool in tools):
+        raise folder.error("tools.json holds a tool without a name.")
+    memory_text = folder.text("working_memory.json")
+    working_memory = (
+        folder.checked("working_memory.json", lambda: WorkingMemorySnapshot.parse_json(memory_text))
+        if memory_text
+        else None
+    )
+    skills, problems = _skills(folder)
+    vectors_file = folder.file("vectors.npz")
+    vectors = VectorTable.read(vectors_file, folder.name) if vectors_file else VectorTable()
+    folder.contents += [b"vectors", *vectors.digests]
+    project = Project(
+        name=folder.name,
+        title=_text(head, "title") or folder.name,
+        description=_text(head, "description"),
+        question=_text(head, "question"),
+        corpus=corpus,
+        memories=tuple(memories),
+        chats=tuple(chats),
+        chat_titles={chat_id: title for chat_id, title in titles.items() if title},
+        skills=skills,
+        working_memory=working_memory,
+        messages=messages,
+        tools=tuple(tools),
+        scenarios=tuple(scenarios),
+        model_id=_text(head, "modelId") or DEFAULT_MODEL_ID,
+        context_window=_count(head, "contextWindow", None),
+        max_output_tokens=_count(head, "maxOutputTokens", None),
+        budget=ContextBudget.parse(head.get("budget", {})),
+        candidates_per_source=_count(head, "candidatesPerSource", CANDIDATES_PER_SOURCE),
+        scope=scope,
+        chat_id=_text(head, "chatId"),
+        chunking=chunking,
+        vectors=vectors,
+    )
+    digest = hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in folder.contents))
+    return replace(project, digest=f"sha256:{digest.hexdigest()}", warnings=(*warnings, *problems))
+
+
+def _corpus(folder: ProjectFolder, chunking: ChunkSettings, next_index: int) -> tuple[Corpus, list[str]]:
+    documents = folder.lines("documents.jsonl", document_from_json)
+    _unique(folder, "documents.jsonl", (document.id for document in documents))
+    lines = folder.lines("chunks.jsonl", dict)
+    corpus, new = folder.checked("chunks.jsonl", lambda: corpus_from_lines(documents, lines, next_index))
+    if not new:
+        return corpus, []
+    warnings = (
+        [f"{len(new):,} documents were cut anew; save the project to keep their numbers."] if lines else []
+    )
+    return corpus.with_documents(new, chunking.chunker), warnings
+
+
+def _skills(folder: ProjectFolder) -> tuple[tuple[Any, ...], list[str]]:
+    path = folder.root / "skills"
+    if not path.is_dir():
+        return (), []
+    if not path.resolve().is_relative_to(folder.root):
+        raise folder.error("skills leads outside the project.", "Replace the link by the folder itself.")
+    registry = SkillRegistry.from_folder(path)
+    for skill in registry.list():
+        folder.contents.append(f"{skill.id}\0{skill.name}\0{skill.description}\0{skill.body}".encode())
+    return registry.list(), [str(problem) for problem in registry.problems]
+
+
+def _unique(folder: ProjectFolder, name: str, ids: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for identifier in ids:
+        if identifier in seen:
+            raise folder.error(f"{name} holds the id {identifier!r} twice.", "Rename one of the two.")
+        seen.add(identifier)
+
+
+def _text(head: Mapping[str, Any], name: str) -> str:
+    value = head.get(name, "")
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} is not a string.")
+    return value
+
+
+def _count(head: Mapping[str, Any], name: str, default: Any) -> Any:
+    value = head.get(name, default)
+    if value is not default and (type(value) is not int or value < 0):
+        raise InvalidInputError(f"{name} is not a whole number of 0 or more.")
+    return value

@@ -1,0 +1,168 @@
+"""How a project's records are found for a question: with vectors where they are at hand, else by words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from playground.cancel import CancelToken
+from playground.errors import EmbeddingUnavailableError
+from playground.retrieval.corpus import search_text
+from playground.retrieval.index import ExactIndex, VectorIndex, Vectors
+from playground.retrieval.search import ChunkSearch, Fusion, SearchMode
+from playground.workspace.project import Project
+
+if TYPE_CHECKING:
+    from playground.retrieval.embedding import Embedder, Progress
+
+__all__ = ["ProjectEmbedder", "SearchPlan", "chunk_search", "project_embedder", "search_plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """How a query will be searched.
+
+    Attributes:
+        mode: What really happens.
+        notice: Why it is not what was asked for, and what to do; empty when it is.
+    """
+
+    mode: SearchMode
+    notice: str = ""
+
+
+class ProjectEmbedder:
+    """Answers from the project's own vectors first and asks the model only for other texts.
+
+    Without a model an unknown text raises ``EmbeddingUnavailableError``. Vectors of another model, or of other
+    weights, are left aside. torch is not loaded while all texts are known.
+    """
+
+    def __init__(self, project: Project, embedder: Embedder | None = None) -> None:
+        table = project.vectors
+        self._table = table if embedder is None or _same_model(project, embedder) else type(table)()
+        self._embedder = embedder
+
+    @property
+    def model_id(self) -> str:
+        """The model's name."""
+        return self._embedder.model_id if self._embedder else self._table.model_id
+
+    @property
+    def weights_digest(self) -> str:
+        """The model's weights."""
+        return self._embedder.weights_digest if self._embedder else self._table.weights_digest
+
+    @property
+    def dims(self) -> int:
+        """Numbers a vector."""
+        return self._table.dims or (self._embedder.dims if self._embedder else 0)
+
+    def knows(self, text: str) -> bool:
+        """Whether the text's vector is at hand without a model."""
+        return text in self._table
+
+    def embed(
+        self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
+    ) -> Vectors:
+        """Embed texts; see ``Embedder.embed``."""
+        known, rows = self._table.known(texts)
+        if len(known) == len(texts):
+            if progress is not None:
+                progress(len(texts), len(texts))
+            return rows
+        if self._embedder is None:
+            raise EmbeddingUnavailableError(
+                "No embedding model is loaded and the project has no vector of this text.",
+                remedy="Load the embedding model, or search lexically.",
+                model=self._table.model_id,
+            )
+        here = set(known)
+        missing = [at for at in range(len(texts)) if at not in here]
+        fresh = self._embedder.embed([texts[at] for at in missing], progress=progress, signal=signal)
+        vectors = np.empty((len(texts), fresh.shape[1]), dtype=np.float32)
+        vectors[missing] = fresh
+        if known:
+            vectors[known] = rows
+        return vectors
+
+
+def project_embedder(project: Project, embedder: Embedder | None = None) -> ProjectEmbedder | None:
+    """Return what embeds a project's texts, or ``None`` when it has neither vectors nor a model."""
+    return ProjectEmbedder(project, embedder) if len(project.vectors) or embedder is not None else None
+
+
+def search_plan(
+    project: Project, query: str, *, embedder: Embedder | None = None, mode: SearchMode = "hybrid"
+) -> SearchPlan:
+    """Say how ``query`` would be searched, without searching and without loading a model.
+
+    Args:
+        project: Whose records are searched.
+        query: What the sources are asked: ``project.query(question)``.
+        embedder: The model, if one may be used.
+        mode: What was asked for.
+    """
+    if mode == "lexical":
+        return SearchPlan("lexical")
+    own = project_embedder(project, embedder)
+    if own is None or not (embedder is not None or own.knows(query)):
+        return SearchPlan(
+            "lexical",
+            "Searched by words only: this question has no vector yet. Load the embedding model to search by "
+            "meaning too.",
+        )
+    if embedder is None and (lacking := len(project.chunks) - len(project.chunk_vectors)):
+        return SearchPlan(
+            mode,
+            f"{lacking:,} of {len(project.chunks):,} chunks have no vector yet and are found by words only. "
+            "Embed the documents.",
+        )
+    return SearchPlan(mode)
+
+
+def chunk_search(
+    project: Project,
+    *,
+    embedder: Embedder | None = None,
+    mode: SearchMode = "hybrid",
+    fusion: Fusion = "rrf",
+) -> ChunkSearch:
+    """Return the search over a project's chunks; indexes are built once a project.
+
+    With an embedder, chunks that have no vector yet are embedded now; use a ``CachedEmbedder`` so that it
+    happens once.
+    """
+    own = project_embedder(project, embedder)
+
+    def embed_query(query: str) -> Vectors | None:
+        return None if own is None else own.embed([query])[0]
+
+    index = _index(project, own, embedder) if mode != "lexical" else None
+    return ChunkSearch(
+        project.chunks,
+        index=index,
+        embed_query=embed_query,
+        mode=mode,
+        fusion=fusion,
+        lexical=project.chunk_words,
+    )
+
+
+def _index(project: Project, own: ProjectEmbedder | None, embedder: Embedder | None) -> VectorIndex | None:
+    if own is None:
+        return None
+    if embedder is None or (
+        _same_model(project, embedder) and len(project.chunk_vectors) == len(project.chunks)
+    ):
+        return project.chunk_vectors
+    texts = [search_text(chunk) for chunk in project.chunks]
+    return ExactIndex([str(chunk.index) for chunk in project.chunks], own.embed(texts)) if texts else None
+
+
+def _same_model(project: Project, embedder: Embedder) -> bool:
+    table = project.vectors
+    return (table.model_id, table.weights_digest) == (embedder.model_id, embedder.weights_digest)

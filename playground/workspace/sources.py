@@ -1,0 +1,66 @@
+"""A project as the four sources of a compile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from playground.compiler.querying import run_sync
+from playground.compiler.values import ContextSource
+from playground.memory import InMemoryMemoryStore, MemoryRecord, MemorySession
+from playground.retrieval.search import Fusion, SearchMode
+from playground.sources import (
+    InMemoryChatStore,
+    MemorySource,
+    RagSource,
+    SkillRegistry,
+    SkillsSource,
+    TranscriptSource,
+)
+from playground.workspace.project import Project
+from playground.workspace.searching import chunk_search, project_embedder
+
+if TYPE_CHECKING:
+    from playground.retrieval.embedding import Embedder
+
+__all__ = ["project_sources"]
+
+
+def project_sources(
+    project: Project,
+    embedder: Embedder | None = None,
+    mode: SearchMode = "hybrid",
+    *,
+    fusion: Fusion = "rrf",
+) -> list[ContextSource]:
+    """Return the sources ``memory``, ``rag``, ``transcript`` and ``skills``, in this order.
+
+    Args:
+        project: What they read.
+        embedder: Embeds questions and records that came without vectors. Without it the vectors that came with
+            the project are used; a question that has none is searched by words, which each candidate's
+            ``match`` says and ``search_plan`` says beforehand.
+        mode: ``hybrid``, ``dense`` or ``lexical``. Memories are ranked by meaning in the first two.
+        fusion: How ``hybrid`` joins two rankings of documents.
+
+    A project whose scope sets no field has no memory and no transcript source: they would read everybody's.
+    """
+    own = None if mode == "lexical" else project_embedder(project, embedder)
+    sources: list[ContextSource] = []
+    if project.scope.fields():
+        store = InMemoryMemoryStore()
+        run_sync(_fill(store, project.memories))
+        sources.append(MemorySource(MemorySession(store, project.scope, embedder=own)))
+    sources.append(RagSource(chunk_search(project, embedder=embedder, mode=mode, fusion=fusion)))
+    if project.scope.fields():
+        chats = InMemoryChatStore(project.chats)
+        sources.append(
+            TranscriptSource(chats, project.scope, exclude_chat_id=project.chat_id or None, embedder=own)
+        )
+    sources.append(SkillsSource(SkillRegistry(project.skills)))
+    return sources
+
+
+async def _fill(store: InMemoryMemoryStore, records: Sequence[MemoryRecord]) -> None:
+    for record in records:
+        await store.insert(record)

@@ -1,0 +1,136 @@
+"""Vectors that travel with a project, looked up by the text they belong to.
+
+A text that was edited is simply not found, so that no vector can ever stand for another text.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from playground.errors import ProjectError
+from playground.retrieval.embedding_cache import text_digest
+from playground.retrieval.index import Vectors
+
+__all__ = ["VectorTable"]
+
+SIZE_LIMIT = 512 * 1024 * 1024  # bytes of one array, unpacked
+DIGEST_BYTES = 32
+UNIT_TOLERANCE = 1e-3
+_ARRAYS = ("model_id", "weights_digest", "text_digests", "vectors")
+# The earliest date a ZIP archive can hold: the same vectors give the same bytes whenever they are written.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class VectorTable:
+    """Unit vectors of one model by text.
+
+    Attributes:
+        model_id: The model that made them.
+        weights_digest: ``sha256:<hex>`` of its weights.
+        digests: SHA-256 of each text, 32 bytes, in the order of the rows.
+        rows: ``(n, d)`` float32, unit length.
+    """
+
+    model_id: str = ""
+    weights_digest: str = ""
+    digests: tuple[bytes, ...] = ()
+    rows: Vectors = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.digests)
+
+    @property
+    def dims(self) -> int:
+        """Numbers a vector; 0 for an empty table."""
+        return int(self.rows.shape[1])
+
+    def known(self, texts: Sequence[str]) -> tuple[list[int], Vectors]:
+        """Return which of the texts have a vector, and those vectors, in the order of the texts."""
+        places = [(at, self._row_of.get(text_digest(text))) for at, text in enumerate(texts)]
+        found = [(at, row) for at, row in places if row is not None]
+        return [at for at, _ in found], self.rows[[row for _, row in found]]
+
+    def __contains__(self, text: str) -> bool:
+        return text_digest(text) in self._row_of
+
+    @classmethod
+    def of(cls, texts: Iterable[str], rows: Vectors, *, model_id: str, weights_digest: str) -> VectorTable:
+        """Make a table of texts and their vectors; rows are sorted by text digest, repeats dropped."""
+        by_digest = {text_digest(text): at for at, text in enumerate(texts)}
+        digests = tuple(sorted(by_digest))
+        return cls(model_id, weights_digest, digests, rows[[by_digest[digest] for digest in digests]])
+
+    @classmethod
+    def read(cls, path: Path, project: str) -> VectorTable:
+        """Read an ``.npz`` without pickles; sizes and shapes are checked before anything is used.
+
+        Raises:
+            ProjectError: When the file is damaged or malformed; deleting it is safe.
+        """
+        try:
+            arrays = _read_arrays(path)
+            digests, rows = _checked(arrays["text_digests"], arrays["vectors"])
+            names = str(arrays["model_id"]), str(arrays["weights_digest"])
+            return cls(*names, tuple(row.tobytes() for row in digests), rows)
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+            raise ProjectError(
+                f"{project}: {path.name} is damaged ({error}).",
+                remedy="Delete it; vectors can be computed again.",
+                project=project,
+            ) from None
+
+    def to_bytes(self) -> bytes:
+        """Return the ``.npz``; equal tables give equal bytes."""
+        arrays = {
+            "model_id": np.array(self.model_id),
+            "weights_digest": np.array(self.weights_digest),
+            "text_digests": np.frombuffer(b"".join(self.digests), dtype=np.uint8).reshape(-1, DIGEST_BYTES),
+            "vectors": np.ascontiguousarray(self.rows, dtype=np.float32),
+        }
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+            for name, array in arrays.items():
+                content = io.BytesIO()
+                np.lib.format.write_array(content, array, allow_pickle=False)
+                archive.writestr(zipfile.ZipInfo(f"{name}.npy", date_time=_EPOCH), content.getvalue())
+        return buffer.getvalue()
+
+    @cached_property
+    def _row_of(self) -> dict[bytes, int]:
+        return {digest: row for row, digest in enumerate(self.digests)}
+
+
+def _read_arrays(path: Path) -> dict[str, npt.NDArray[np.generic]]:
+    with zipfile.ZipFile(path) as archive:
+        names = [f"{name}.npy" for name in _ARRAYS]
+        if sorted(archive.namelist()) != sorted(names):
+            raise ValueError("unknown content")
+        if any(info.file_size > SIZE_LIMIT for info in archive.infolist()):
+            raise ValueError("too large")
+        contents = [io.BytesIO(archive.read(name)) for name in names]
+    return {
+        name: np.lib.format.read_array(content, allow_pickle=False)
+        for name, content in zip(_ARRAYS, contents, strict=True)
+    }
+
+
+def _checked(
+    digests: npt.NDArray[np.generic], rows: npt.NDArray[np.generic]
+) -> tuple[npt.NDArray[np.uint8], Vectors]:
+    shapes_fit = rows.ndim == 2 and digests.shape == (len(rows), DIGEST_BYTES)
+    if not shapes_fit or digests.dtype != np.uint8 or rows.dtype != np.float32:
+        raise ValueError("arrays of the wrong shape or type")
+    vectors = rows.astype(np.float32, copy=False)
+    # Written so that NaN fails it too.
+    if not bool(np.all(np.abs(np.linalg.norm(vectors, axis=1) - 1) < UNIT_TOLERANCE)):
+        raise ValueError("a vector is not of unit length")
+    return digests.astype(np.uint8, copy=False), vectors
