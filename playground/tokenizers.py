@@ -61,9 +61,9 @@ EncodingName = Literal["o200k_base", "cl100k_base"]
 Origin = Literal["cached file", "downloaded file", "packaged file", "heuristic"]
 SEGMENT = 8_192  # code points counted at once
 
-# A letter or digit before a space or one of these marks: in both encodings a token that holds the former
-# cannot go on with the latter, and the next one begins there. The apostrophe is missing: contractions.
-_CUT = re.compile(r".*[^\W_](?=[\s.,;:!?(){}\[\]\"=<>|。、，；：！？])", re.DOTALL)
+# Where both encodings end a token whatever stands around: anything before a blank, and a letter or digit
+# before a mark. The apostrophe is missing, it begins contractions, and so are combining marks.
+_CUT = re.compile(r".*(?:\S(?=[ \t])|[^\W_](?=[\s!-&(-/:-@\[-`{-~。、，；：！？]))", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # tiktoken's cache names a file by the SHA-1 of its address and checks the SHA-256 of its bytes.
 _CACHED = {
