@@ -221,7 +221,7 @@ def _spec(model: Model) -> ModelSpec:
 def _embedder(project: Project) -> Embedder | None:
     """The model, unless it would have to embed documents now: that is a button of the Data page."""
     whole = len(project.chunk_vectors) == len(project.chunks)
-    return shared_embedder() if whole else None
+    return shared_embedder(project) if whole else None
 
 
 def _strip(counted: _Counted, package: ContextPackage, binding: Binding, model_id: str) -> StripView:

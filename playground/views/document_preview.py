@@ -13,7 +13,7 @@ from playground.retrieval.chunking import Chunk
 from playground.retrieval.documents import Document
 from playground.views.words import count, plural
 
-__all__ = ["DocumentPreview", "PreviewPiece", "document_preview"]
+__all__ = ["DocumentPreview", "PreviewPiece", "document_preview", "text_preview"]
 
 PREVIEW_LENGTH = 60_000  # code points shown of one document: some 30 screens; the rest is named, not drawn
 
@@ -79,3 +79,11 @@ def document_preview(
     total = f"{plural(len(chunks), 'chunk')} · {plural(sum(sizes.values()), 'token')}"
     rest = f"The first {count(shown)} of {count(len(text))} characters." if shown < len(text) else ""
     return DocumentPreview(document.title, total, document.source_name, tuple(pieces), rest)
+
+
+def text_preview(title: str, text: str, *, tokens: Callable[[str], int]) -> DocumentPreview:
+    """Return any text as a preview without borders."""
+    shown = text[:PREVIEW_LENGTH]
+    rest = f"The first {count(len(shown))} of {count(len(text))} characters." if len(shown) < len(text) else ""
+    piece = PreviewPiece(border="", text=shown, cover=0, oversized=False)
+    return DocumentPreview(title, plural(tokens(text), "token"), "", (piece,), rest)

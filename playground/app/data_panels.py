@@ -1,0 +1,237 @@
+"""The panels of the Data page: projects, adding material, embedding, and the tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+
+from playground.app import data_markup, markup
+from playground.app.components import document_text
+from playground.app.embedding_job import EmbeddingJob
+from playground.app.material import discard, keep, own_project
+from playground.app.notices import show_notice
+from playground.app.projects import added_ids, embedding_model, load_project, project_names, use_model
+from playground.app.sidebar import open_project
+from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET
+from playground.retrieval.documents import load_documents
+from playground.tokens import TokenEstimator
+from playground.views.data import DataView, data_view, record_preview
+from playground.views.data_tables import DataTable
+from playground.views.embedding import embedding_view, progress_text
+from playground.views.load_report import load_report
+from playground.views.notices import Notice, error_notice
+from playground.workspace import Project
+from playground.workspace.additions import load_memories, with_documents, with_memories
+
+__all__ = ["add_panel", "embedding_panel", "projects_panel", "report", "tables_panel", "tiles"]
+
+FILE_LIMIT = 50 * 1024 * 1024  # bytes of one upload; the server refuses larger ones (config.toml)
+PASTE_LIMIT = 1_000_000  # characters
+TABLE_HEIGHT = 456  # px
+MANY_ROWS = 14  # more than these scroll
+DOCUMENT_TYPES = ["md", "markdown", "txt", "json", "jsonl"]
+KINDS = ("Documents", "Memories")
+REPORT, JOB, MODEL = "data_report", "embedding_job", "embedding_model"
+
+
+def projects_panel(project: Project) -> None:
+    """Show the projects that can be opened, the open one marked."""
+    with st.container(key="panel_projects", height="stretch"):
+        markup.head("Projects", "samples and what you add to them")
+        for name in project_names():
+            current = name == project.name
+            other = project if current else load_project(name)
+            with st.container(key=f"project_{'open' if current else 'shut'}_{name}", horizontal=True):
+                data_markup.project_text(other.title, other.description)
+                if current and own_project(name) is not None:
+                    st.button("Undo additions", key=f"undo_{name}", on_click=_undo, args=(name,))
+                elif not current:
+                    st.button("Open", key=f"open_{name}", on_click=open_project, args=(name,))
+
+
+def add_panel(project: Project) -> None:
+    """Take files or pasted text into the project."""
+    with st.container(key="panel_add", height="stretch"):
+        with st.container(key="add_head", horizontal=True, vertical_alignment="center"):
+            markup.head("Add material")
+            kind = st.segmented_control(
+                "Kind", KINDS, default=KINDS[0], key="add_kind", required=True, label_visibility="collapsed"
+            )
+        with st.form("add_form", clear_on_submit=True, border=False):
+            files = st.file_uploader(
+                "Files",
+                type=DOCUMENT_TYPES,
+                accept_multiple_files=True,
+                key="add_files",
+                label_visibility="collapsed",
+            )
+            pasted = st.text_area(
+                "Or paste text",
+                key="add_text",
+                max_chars=PASTE_LIMIT,
+                height=68,
+                placeholder=_PLACEHOLDERS[kind],
+                label_visibility="collapsed",
+            )
+            if st.form_submit_button(f"Add {kind.lower()}"):
+                _add(project, kind, [(file.name, file.getvalue()) for file in files], pasted)
+                st.rerun()
+
+
+def embedding_panel(project: Project) -> None:
+    """Show what has a vector; embed the rest behind a button, with progress and cancel."""
+    job: EmbeddingJob | None = st.session_state.get(JOB)
+    with st.container(key="panel_embedding", height="stretch"):
+        if job is not None and job.project.name == project.name:
+            _job_running(job)
+        else:
+            _job_offered(project)
+
+
+def report() -> None:
+    """Show what the last addition or embedding did."""
+    notices: Sequence[Notice] = st.session_state.get(REPORT) or ()
+    for number, notice in enumerate(notices):
+        show_notice(notice, key=f"data_{number}")
+
+
+def tiles(project: Project) -> None:
+    """Show how much of each kind the project holds."""
+    data_markup.tiles(_view(project).tiles)
+
+
+def tables_panel(project: Project) -> None:
+    """Show one kind as a table, and the whole text of the chosen row beside it."""
+    tables = {table.name: table for table in _view(project).tables}
+    with st.container(key="data_tables"):
+        name = st.segmented_control(
+            "Kind of record",
+            list(tables),
+            default=next(iter(tables)),
+            key="data_kind",
+            required=True,
+            label_visibility="collapsed",
+        )
+        table = tables[name]
+        if not table.texts:
+            data_markup.nothing(f"This project holds no {name.lower()}.")
+            return
+        left, right = st.columns((3, 2), gap="small")
+        with left:
+            row = _table(table)
+        with right:
+            preview = record_preview(project, table, row, tokens=_tokens, limit=_limit(project))
+            markup.head(preview.title, " · ".join(filter(None, [preview.total, preview.source])))
+            document_text(preview, height=TABLE_HEIGHT)
+
+
+_PLACEHOLDERS = {
+    "Documents": "Or paste Markdown, text, JSON or JSON Lines",
+    "Memories": "Or paste one memory a line, or JSON Lines with text",
+}
+
+
+_NUMBERS = ("Tokens", "Chunks", "Body", "Revision", "Turn")
+_WIDTHS = {"Title": 280, "Memory": 360, "Text": 320, "Description": 300, "Note": 150, "Chat": 150, "Skill": 160}
+
+
+def _table(table: DataTable) -> int:
+    markup.head(table.name, " · ".join(filter(None, [table.total, table.odd])))
+    event = st.dataframe(
+        table.frame,
+        key=f"table_{table.name}",
+        hide_index=True,
+        height=TABLE_HEIGHT if len(table.texts) > MANY_ROWS else "content",
+        on_select="rerun",
+        selection_mode="single-cell",
+        row_height=28,
+        column_config={
+            **{name: st.column_config.NumberColumn(format="%,d", width=64) for name in _NUMBERS},
+            **{name: st.column_config.TextColumn(width=width) for name, width in _WIDTHS.items()},
+        },
+    )
+    cells = event.selection.cells
+    row = cells[0][0] if cells else 0
+    return row if row < len(table.texts) else 0
+
+
+def _add(project: Project, kind: str, files: list[tuple[str, bytes]], pasted: str) -> None:
+    if pasted.strip():
+        files = [*files, (f"pasted {time.strftime('%H:%M:%S')}", pasted.encode("utf-8", "surrogatepass"))]
+    if kind == "Documents":
+        loaded = load_documents(files, size_limit=FILE_LIMIT)
+        noun, addition = ("document", "documents"), with_documents(project, loaded.documents)
+        found, warnings, errors = bool(loaded.documents), loaded.warnings, loaded.errors
+    else:
+        memories = load_memories(files, scope=project.scope)
+        noun = ("memory", "memories")
+        addition = with_memories(project, memories.entries, now=time.time_ns() // 1_000_000)
+        found, warnings, errors = bool(memories.entries), memories.warnings, memories.errors
+    if found:
+        keep(addition.project)
+    st.session_state[REPORT] = load_report(addition if found else None, noun, warnings, errors)
+
+
+def _undo(name: str) -> None:
+    discard(name)
+    st.session_state[REPORT] = ()
+
+
+def _job_offered(project: Project) -> None:
+    model = (st.session_state.get(MODEL) or "").strip() or embedding_model(project)
+    view = embedding_view(project, model=model)
+    markup.head("Embedding", "for search by meaning")
+    markup.prose(view.sentence)
+    data_markup.bar(
+        1 - len(view.missing) / view.total if view.total else 0.0, "Texts without a vector are found by words."
+    )
+    st.text_input(
+        "Model",
+        key=MODEL,
+        placeholder=model,
+        max_chars=300,
+        help="A sentence-transformers name or a local folder. A name that is not on this computer is fetched.",
+    )
+    label = f"Embed {len(view.missing):,} texts" if view.missing else "All texts are embedded"
+    if st.button(label, key="embed", disabled=view.complete):
+        job = EmbeddingJob(project, model)
+        st.session_state[JOB] = job
+        job.start()
+        st.rerun()
+
+
+@st.fragment(run_every=0.5)
+def _job_running(job: EmbeddingJob) -> None:
+    markup.head("Embedding", job.model)
+    st.progress(job.done / job.total if job.total else 0.0, text=progress_text(job.done, job.total))
+    st.button("Cancel", key="cancel_embedding", on_click=job.cancel)
+    if job.state == "running":
+        return
+    del st.session_state[JOB]
+    if job.result is not None:
+        keep(job.result)
+        use_model(job.result.vectors.model_id, job.model)
+    st.session_state[REPORT] = () if job.error is None else (error_notice(job.error),)
+    st.rerun()
+
+
+def _tokens(text: str) -> int:
+    return _COUNTER.piece_tokens(text)
+
+
+def _limit(project: Project) -> int:
+    return project.budget.max_tokens or DEFAULT_CONTEXT_BUDGET.max_tokens
+
+
+def _view(project: Project) -> DataView:
+    return _cached_view(project, added_ids(project))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Project: lambda project: project.digest})
+def _cached_view(project: Project, added: frozenset[str]) -> DataView:
+    return data_view(project, tokens=_tokens, limit=_limit(project), added=added)
+
+
+_COUNTER = TokenEstimator()

@@ -1,0 +1,22 @@
+"""Data: what a project holds, and how to add to it."""
+
+import streamlit as st
+
+from playground.app.data_markup import data_style
+from playground.app.data_panels import add_panel, embedding_panel, projects_panel, report, tables_panel, tiles
+from playground.app.projects import load_project
+
+data_style()
+project = load_project(st.session_state["project"])
+
+with st.container(key="data_row"):
+    projects, add, embedding = st.columns(3, gap="small")
+    with projects:
+        projects_panel(project)
+    with add:
+        add_panel(project)
+    with embedding:
+        embedding_panel(project)
+report()
+tiles(project)
+tables_panel(project)
