@@ -114,9 +114,10 @@ def test_a_megabyte_of_one_character_is_counted_in_under_two_seconds(
     tokenizer: Tokenizer, character: str
 ) -> None:
     text = character * (1_000_000 // len(character))
-    started = time.perf_counter()
+    # Processor time, so that a busy machine does not fail the test.
+    started = time.process_time()
     counted = tokenizer.count(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert counted > 1_000_000 / 300
 
 
