@@ -1,7 +1,8 @@
 """Make the derived files of the sample projects: chunk numbers and vectors.
 
 Run ``python -m playground.workspace.build_samples`` after editing a sample. Everything else in the folders is
-written by hand or imported and is left alone. Running it twice changes nothing.
+written by hand or imported and is left alone. Only texts without a vector are embedded, so that running it
+twice changes nothing; delete ``vectors.npz`` to compute every vector anew.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from playground.workspace.loading import load_project
 from playground.workspace.project import Project
 from playground.workspace.samples import sample_folder, sample_projects
 from playground.workspace.saving import project_files
+from playground.workspace.searching import ProjectEmbedder, skill_text
 from playground.workspace.vectors import VectorTable
 
 __all__ = ["build", "embedded_texts", "main"]
@@ -35,6 +37,7 @@ def embedded_texts(project: Project) -> tuple[str, ...]:
         *(search_text(chunk) for chunk in project.chunks),
         *(revision.text for record in project.memories for revision in record.revisions),
         *(place.text for chat in project.chats for place in positions_of(chat.messages)),
+        *(skill_text(skill) for skill in project.skills),
         *questions,
         *(project.query(question) for question in questions),
     ]
@@ -52,7 +55,7 @@ def build(folder: Path, embedder: Embedder) -> Project:
     texts = embedded_texts(project)
     table = VectorTable.of(
         texts,
-        embedder.embed(texts),
+        ProjectEmbedder(project, embedder).embed(texts),
         model_id=embedder.model_id,
         weights_digest=embedder.weights_digest,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +14,22 @@ from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.corpus import search_text
 from playground.retrieval.index import ExactIndex, VectorIndex, Vectors
 from playground.retrieval.search import ChunkSearch, Fusion, SearchMode
+from playground.sources import Skill
+from playground.sources.skills import Matcher, lexical_overlap
 from playground.workspace.project import Project
 
 if TYPE_CHECKING:
     from playground.retrieval.embedding import Embedder, Progress
 
-__all__ = ["ProjectEmbedder", "SearchPlan", "chunk_search", "project_embedder", "search_plan"]
+__all__ = [
+    "ProjectEmbedder",
+    "SearchPlan",
+    "chunk_search",
+    "project_embedder",
+    "search_plan",
+    "skill_matcher",
+    "skill_text",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +161,37 @@ def chunk_search(
         fusion=fusion,
         lexical=project.chunk_words,
     )
+
+
+def skill_matcher(own: ProjectEmbedder | None) -> Matcher:
+    """Return what ranks skills: the cosine clipped at 0 where vectors are at hand, else shared words.
+
+    Args:
+        own: The project's embedder; ``None`` ranks by words.
+    """
+    if own is None:
+        return lexical_overlap
+
+    @lru_cache(maxsize=1)
+    def query_vector(query: str) -> Vectors | None:
+        try:
+            vector: Vectors = own.embed([query])[0]
+        except EmbeddingUnavailableError:
+            return None
+        return vector
+
+    def match(query: str, skill: Skill) -> float:
+        wanted = query_vector(query)
+        if wanted is None:
+            return lexical_overlap(query, skill)
+        return min(1.0, max(0.0, float(own.embed([skill_text(skill)])[0] @ wanted)))
+
+    return match
+
+
+def skill_text(skill: Skill) -> str:
+    """Return what is embedded of a skill: its name in words, and its description."""
+    return f"{skill.name.replace('-', ' ')}: {skill.description}"
 
 
 def _index(project: Project, own: ProjectEmbedder | None, embedder: Embedder | None) -> VectorIndex | None:

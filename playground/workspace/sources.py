@@ -18,7 +18,7 @@ from playground.sources import (
     TranscriptSource,
 )
 from playground.workspace.project import Project
-from playground.workspace.searching import chunk_search, project_embedder
+from playground.workspace.searching import chunk_search, project_embedder, skill_matcher
 
 if TYPE_CHECKING:
     from playground.retrieval.embedding import Embedder
@@ -40,7 +40,7 @@ def project_sources(
         embedder: Embeds questions and records that came without vectors. Without it the vectors that came with
             the project are used; a question that has none is searched by words, which each candidate's
             ``match`` says and ``search_plan`` says beforehand.
-        mode: ``hybrid``, ``dense`` or ``lexical``. Memories are ranked by meaning in the first two.
+        mode: ``hybrid``, ``dense`` or ``lexical``. Memories and skills are ranked by meaning in the first two.
         fusion: How ``hybrid`` joins two rankings of documents.
 
     A project whose scope sets no field has no memory and no transcript source: they would read everybody's.
@@ -57,7 +57,7 @@ def project_sources(
         sources.append(
             TranscriptSource(chats, project.scope, exclude_chat_id=project.chat_id or None, embedder=own)
         )
-    sources.append(SkillsSource(SkillRegistry(project.skills)))
+    sources.append(SkillsSource(SkillRegistry(project.skills), matcher=skill_matcher(own)))
     return sources
 
 

@@ -129,7 +129,16 @@ def test_every_scenario_question_is_searched_by_meaning_without_a_model(bank: Pr
 def test_the_loaded_skill_is_mandatory_and_no_other_body_is_offered(bank: Project) -> None:
     skills = answers(bank)["skills"].candidates
     assert [c.record_id for c in skills if c.mandatory] == ["body/stolen-cards"]
-    assert sum(c.record_id.startswith("catalog/") for c in skills) >= 20
+    assert sum(c.record_id.startswith("catalog/") for c in skills) >= 15
+
+
+def test_skills_are_ranked_by_meaning_where_vectors_are_at_hand_and_by_words_elsewhere(bank: Project) -> None:
+    lines = [c.record_id for c in answers(bank)["skills"].candidates if not c.mandatory]
+    assert lines[0] == "catalog/stolen-cards"
+    assert lines.index("catalog/freeze-card") < 6
+    by_words = [c.record_id for c in answers(bank, mode="lexical")["skills"].candidates if not c.mandatory]
+    assert by_words.index("catalog/freeze-card") >= 6
+    assert answers(bank, "zebra crossings")["skills"].status == "ok"
 
 
 def test_another_question_is_searched_by_words_and_says_so(bank: Project) -> None:
