@@ -1,5 +1,6 @@
 """A project: everything one compile draws on, as plain files in one folder."""
 
+from playground.workspace.compiling import ask_sources, compile_inputs, compile_project
 from playground.workspace.labels import RecordLabel
 from playground.workspace.loading import load_project
 from playground.workspace.project import ChunkSettings, Project, Scenario
@@ -16,7 +17,10 @@ __all__ = [
     "Scenario",
     "SearchPlan",
     "VectorTable",
+    "ask_sources",
     "chunk_search",
+    "compile_inputs",
+    "compile_project",
     "load_project",
     "load_sample",
     "project_embedder",
