@@ -10,12 +10,17 @@ __all__ = ["CancelToken"]
 
 
 class CancelToken:
-    """An event that is set once and never cleared; safe to share between threads and event loops."""
+    """An event that is set once and never cleared; safe to share between threads and event loops.
 
-    __slots__ = ("_event",)
+    Args:
+        parent: A token whose cancellation counts as this one's.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_event", "_parent")
+
+    def __init__(self, parent: CancelToken | None = None) -> None:
         self._event = threading.Event()
+        self._parent = parent
 
     def cancel(self) -> None:
         """Ask everybody who holds this token to stop."""
@@ -24,7 +29,7 @@ class CancelToken:
     @property
     def cancelled(self) -> bool:
         """Whether somebody asked to stop."""
-        return self._event.is_set()
+        return self._event.is_set() or (self._parent is not None and self._parent.cancelled)
 
     def raise_if_cancelled(self) -> None:
         """Raise once the token was cancelled.

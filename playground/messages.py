@@ -143,7 +143,10 @@ def as_message(value: Message | Mapping[str, Any]) -> Message:
     if not isinstance(content, str):
         if not isinstance(content, Sequence) or isinstance(content, bytes):
             raise InvalidInputError("A message has no content.", remedy="Give a string or a list of parts.")
-        content = tuple(_as_part(part) for part in content)
+        try:
+            content = tuple(_as_part(part) for part in content)
+        except RecursionError:
+            raise InvalidInputError("A message is nested too deeply.", remedy="Flatten its data.") from None
     metadata = decode_bytes(value.get("provider_metadata", value.get("providerMetadata")))
     return Message(value.get("role"), content, metadata)  # type: ignore[arg-type]  # checked by Message
 

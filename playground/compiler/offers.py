@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from operator import attrgetter
+from itertools import compress, count, islice
+from operator import attrgetter, eq
 from typing import Any, get_args
 
 from playground.compiler.manifest import EstimatorKind, Fallback, Reason, Refresh
@@ -230,8 +230,8 @@ def _ordered(candidates: Sequence[ContextCandidate]) -> list[ContextCandidate]:
     """Mandatory first, then descending score; equal scores in the total order of ``tie_key``."""
     ordered = sorted(candidates, key=attrgetter("score"), reverse=True)
     # Sorting by the float alone is fast; only runs of equal scores need the long key.
-    scores = map(attrgetter("score"), ordered)
-    ties = [i for i, (one, next_one) in enumerate(pairwise(scores)) if one == next_one]
+    scores = list(map(attrgetter("score"), ordered))
+    ties = list(compress(count(), map(eq, scores, islice(scores, 1, None))))
     while ties:
         last = ties.pop()
         first = last

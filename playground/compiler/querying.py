@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from playground.cancel import CancelToken
 from playground.compiler.budget import ContextBudget
 from playground.compiler.values import (
     KINDS,
@@ -95,13 +96,15 @@ def run_sync(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
 async def _ask(
     source: ContextSource, request: ContextSourceRequest, hint: int, time_limit: float
 ) -> SourceResult:
-    asked = replace(request, budget_tokens=hint)
+    signal = CancelToken(request.signal)
+    asked = replace(request, budget_tokens=hint, signal=signal)
     try:
         found = await asyncio.wait_for(source.query(asked), time_limit)
         return _result(source, request, candidates=_checked(source, found))
     except CallCancelledError:
         raise
     except TimeoutError:
+        signal.cancel()
         error = SourceTimeoutError(
             f"Source {source.id!r} did not answer within {time_limit:g} s.",
             remedy="Raise the time limit or narrow what the source searches.",

@@ -236,7 +236,7 @@ def _skill_of_record(record: Mapping[str, Any]) -> Skill:
 
 
 def _front_matter(text: str, issues: list[str]) -> Mapping[str, Any]:
-    import yaml  # type: ignore[import-untyped]  # noqa: PLC0415  # only those who load skills need it
+    import yaml  # noqa: PLC0415  # only those who load skills need it
 
     try:
         fields = yaml.safe_load(text)

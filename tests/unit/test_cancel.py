@@ -32,3 +32,12 @@ def test_another_thread_sees_the_cancellation() -> None:
     thread.start()
     thread.join()
     assert token.cancelled
+
+
+def test_a_parent_cancels_its_children_and_a_child_never_its_parent() -> None:
+    parent = CancelToken()
+    one, two = CancelToken(parent), CancelToken(parent)
+    one.cancel()
+    assert (parent.cancelled, two.cancelled) == (False, False)
+    parent.cancel()
+    assert two.cancelled

@@ -133,6 +133,23 @@ def test_r153_a_source_that_never_answers_is_bounded_by_the_time_limit() -> None
     assert (slow.status, quick.status) == ("failed", "ok")
 
 
+def test_r153_the_signal_of_a_source_that_is_no_longer_waited_for_is_set_and_no_other() -> None:
+    signals: dict[str, CancelToken] = {}
+
+    async def never(request: ContextSourceRequest) -> list[ContextCandidate]:
+        signals["slow"] = request.signal
+        await asyncio.Event().wait()
+        return []
+
+    async def quick(request: ContextSourceRequest) -> list[ContextCandidate]:
+        signals["quick"] = request.signal
+        return []
+
+    ask(Source(never), Source(quick, id="two"), time_limit=0.05)
+    assert signals["slow"].cancelled
+    assert not signals["quick"].cancelled
+
+
 def test_r151_a_cancelled_call_is_not_swallowed() -> None:
     token = CancelToken()
     token.cancel()
