@@ -24,7 +24,8 @@ def draw_sidebar() -> Project:
         _note_link_problems()
         project = _project()
         _model(project)
-        left, right = st.columns(2, gap="small")
+        with st.container(key="side_pair"):
+            left, right = st.columns(2, gap="small")
         left.selectbox("Estimator", ESTIMATORS, key="estimator", bind="query-params", persist_state="session")
         right.selectbox("Search", SEARCHES, key="search", bind="query-params", persist_state="session")
         st.divider()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
-from playground.charts.frame import Row, framed, only, rows_of_page, slot_colour, standalone, text_mark
+from playground.charts.frame import Row, standalone, stored_spec
 from playground.views.palette import Theme
 from playground.views.sources import SourceRow, SourcesView
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["HEIGHT", "SELECTION", "chart", "rows", "spec"]
 
@@ -51,54 +51,9 @@ def rows(view: SourcesView, *, selected: str | None = None, nonce: int = 0) -> l
     ]
 
 
-@lru_cache(maxsize=1)
 def spec() -> dict[str, Any]:
     """Return the specification without data."""
-    base = rows_of_page()
-    x = alt.X("x0:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[0, {"expr": f"width-{NUMBERS}"}]))
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, HEIGHT], range=[0, HEIGHT]))
-    described = {
-        "description": alt.Description("description:N"),
-        "tooltip": alt.Tooltip("description:N", title=" "),
-    }
-    demand = (
-        base.transform_filter(only("demand"))
-        .mark_bar(size=DEMAND_HEIGHT, cornerRadius=2, orient="horizontal", opacity=DEMAND_OPACITY)
-        .encode(x=x, x2="x1:Q", y=y, color=slot_colour("slot"), **described)
-    )
-    pick = alt.selection_point(name=SELECTION, fields=["key", "nonce"], on="click", clear=False)
-    segments = (
-        base.transform_filter(only("segment"))
-        .mark_bar(size=USED_HEIGHT, orient="horizontal", cursor="pointer")
-        .encode(
-            x=x,
-            x2="x1:Q",
-            y=y,
-            color=slot_colour("slot"),
-            opacity=alt.Opacity("tone:Q", scale=None, legend=None),
-            **described,
-        )
-        .add_params(pick)
-    )
-    granted = (
-        base.transform_filter(only("granted"))
-        .mark_tick(orient="vertical", thickness=2, size=TICK_HEIGHT, opacity=1)
-        .encode(x=x, y=y, color=slot_colour("slot"), **described)
-    )
-    outline = (
-        base.transform_filter(only("outline"))
-        .mark_bar(size=OUTLINE_HEIGHT, cornerRadius=3, orient="horizontal", filled=False, strokeWidth=2)
-        .encode(x=x, x2="x1:Q", y=y, color=slot_colour("slot"), description=alt.Description("description:N"))
-    )
-    named = base.transform_filter("datum.mark === 'row' || datum.mark === 'head'")
-    names = text_mark(named, "name", align="left").encode(x=alt.value(-GUTTER), y=y, color=slot_colour("quiet"))
-    numbers = [
-        text_mark(named, name, align="right", dx=-distance).encode(
-            x=alt.value("width"), y=y, color=slot_colour("strong" if name == "used" else "quiet")
-        )
-        for name, distance in COLUMNS
-    ]
-    return framed(demand, segments, granted, outline, names, *numbers, height=HEIGHT)
+    return stored_spec("sources")
 
 
 def chart(

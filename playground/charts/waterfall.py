@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
-from playground.charts.frame import Row, framed, only, rows_of_page, side_by_side, slot_colour, text_mark
+from playground.charts.frame import Row, side_by_side, stored_spec
 from playground.views.palette import Theme
 from playground.views.waterfall import WaterfallPanel, WaterfallRow, WaterfallView
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["HEIGHT", "chart", "rows", "spec"]
 
@@ -29,36 +29,9 @@ def rows(panel: WaterfallPanel) -> list[Row]:
     return [row for index, item in enumerate(panel.rows) for row in _rows_of(index, item)]
 
 
-@lru_cache(maxsize=1)
 def spec() -> dict[str, Any]:
     """Return the specification of one panel, without data."""
-    base = rows_of_page()
-    x = alt.X("x0:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[0, {"expr": f"width-{NUMBERS}"}]))
-    y = alt.Y("y0:Q", axis=None, scale=alt.Scale(domain=[0, ROWS], range=[0, HEIGHT]))
-    described = alt.Description("description:N")
-    links = (
-        base.transform_filter(only("link"))
-        .mark_rule(strokeWidth=1)
-        .encode(x=x, y=y, y2="y1:Q", color=slot_colour("slot"))
-    )
-    bars = (
-        base.transform_filter(only("bar"))
-        .mark_bar(size=BAR_HEIGHT, cornerRadius=2, orient="horizontal")
-        .encode(
-            x=x,
-            x2="x1:Q",
-            y=y,
-            color=slot_colour("slot"),
-            description=described,
-            tooltip=alt.Tooltip("description:N", title=" "),
-        )
-    )
-    named = base.transform_filter(only("row"))
-    names = text_mark(named, "name", align="left").encode(x=alt.value(-GUTTER), y=y, color=slot_colour("quiet"))
-    numbers = text_mark(named, "number", align="right").encode(
-        x=alt.value("width"), y=y, color=slot_colour("slot")
-    )
-    return framed(links, bars, names, numbers, height=HEIGHT)
+    return stored_spec("waterfall")
 
 
 def chart(view: WaterfallView, *, theme: Theme = "light", width: int = 420) -> alt.HConcatChart:

@@ -1,0 +1,151 @@
+"""Building the charts' specifications with Altair, once per change of their structure.
+
+Importing Altair and checking its schema takes about half a second, a quarter of the time a first page has.
+Pages therefore read the specifications from files beside this module; a test builds them again and compares.
+Run ``python -m playground.charts.build_specs`` after changing one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import altair as alt
+
+from playground.charts import sources, waterfall
+from playground.views.palette import CHART_SLOTS
+
+__all__ = ["BUILDERS", "main"]
+
+FONT_SIZE = 12.5  # px
+
+
+def waterfall_spec() -> dict[str, Any]:
+    """Build one panel of the waterfall."""
+    base = _base()
+    x = alt.X(
+        "x0:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[0, {"expr": f"width-{waterfall.NUMBERS}"}])
+    )
+    y = alt.Y("y0:Q", axis=None, scale=alt.Scale(domain=[0, waterfall.ROWS], range=[0, waterfall.HEIGHT]))
+    described = alt.Description("description:N")
+    links = (
+        base.transform_filter(_only("link"))
+        .mark_rule(strokeWidth=1)
+        .encode(x=x, y=y, y2="y1:Q", color=_slot("slot"))
+    )
+    bars = (
+        base.transform_filter(_only("bar"))
+        .mark_bar(size=waterfall.BAR_HEIGHT, cornerRadius=2, orient="horizontal")
+        .encode(
+            x=x,
+            x2="x1:Q",
+            y=y,
+            color=_slot("slot"),
+            description=described,
+            tooltip=alt.Tooltip("description:N", title=" "),
+        )
+    )
+    named = base.transform_filter(_only("row"))
+    names = _text(named, "name", align="left").encode(x=alt.value(-waterfall.GUTTER), y=y, color=_slot("quiet"))
+    numbers = _text(named, "number", align="right").encode(x=alt.value("width"), y=y, color=_slot("slot"))
+    return _framed(links, bars, names, numbers, height=waterfall.HEIGHT)
+
+
+def sources_spec() -> dict[str, Any]:
+    """Build the bullet bars of the sources."""
+    base = _base()
+    x = alt.X(
+        "x0:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[0, {"expr": f"width-{sources.NUMBERS}"}])
+    )
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, sources.HEIGHT], range=[0, sources.HEIGHT]))
+    described = {
+        "description": alt.Description("description:N"),
+        "tooltip": alt.Tooltip("description:N", title=" "),
+    }
+    demand = (
+        base.transform_filter(_only("demand"))
+        .mark_bar(
+            size=sources.DEMAND_HEIGHT, cornerRadius=2, orient="horizontal", opacity=sources.DEMAND_OPACITY
+        )
+        .encode(x=x, x2="x1:Q", y=y, color=_slot("slot"), **described)
+    )
+    pick = alt.selection_point(name=sources.SELECTION, fields=["key", "nonce"], on="click", clear=False)
+    segments = (
+        base.transform_filter(_only("segment"))
+        .mark_bar(size=sources.USED_HEIGHT, orient="horizontal", cursor="pointer")
+        .encode(
+            x=x,
+            x2="x1:Q",
+            y=y,
+            color=_slot("slot"),
+            opacity=alt.Opacity("tone:Q", scale=None, legend=None),
+            **described,
+        )
+        .add_params(pick)
+    )
+    granted = (
+        base.transform_filter(_only("granted"))
+        .mark_tick(orient="vertical", thickness=2, size=sources.TICK_HEIGHT, opacity=1)
+        .encode(x=x, y=y, color=_slot("slot"), **described)
+    )
+    outline = (
+        base.transform_filter(_only("outline"))
+        .mark_bar(size=sources.OUTLINE_HEIGHT, cornerRadius=3, orient="horizontal", filled=False, strokeWidth=2)
+        .encode(x=x, x2="x1:Q", y=y, color=_slot("slot"), description=alt.Description("description:N"))
+    )
+    named = base.transform_filter("datum.mark === 'row' || datum.mark === 'head'")
+    names = _text(named, "name", align="left").encode(x=alt.value(-sources.GUTTER), y=y, color=_slot("quiet"))
+    numbers = [
+        _text(named, name, align="right", dx=-distance).encode(
+            x=alt.value("width"), y=y, color=_slot("strong" if name == "used" else "quiet")
+        )
+        for name, distance in sources.COLUMNS
+    ]
+    return _framed(demand, segments, granted, outline, names, *numbers, height=sources.HEIGHT)
+
+
+BUILDERS: dict[str, Callable[[], dict[str, Any]]] = {"waterfall": waterfall_spec, "sources": sources_spec}
+
+
+def main() -> None:
+    """Write every specification beside this module."""
+    for name, build in BUILDERS.items():
+        text = json.dumps(build(), ensure_ascii=False, indent=1)
+        Path(__file__).with_name(f"{name}.vl.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _base() -> alt.Chart:
+    """Return the chart that all layers of one specification start from; its rows come later."""
+    return alt.Chart(alt.NamedData("rows"))
+
+
+def _slot(field: str) -> alt.Color:
+    """Colour by slot name; no range, so that the page's theme fills it and recolours it live."""
+    return alt.Color(f"{field}:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None)
+
+
+def _only(mark: str) -> str:
+    """Return the filter that keeps the rows of one mark."""
+    return f"datum.mark === '{mark}'"
+
+
+def _text(chart: alt.Chart, field: str, *, align: Literal["left", "right"], dx: float = 0) -> alt.Chart:
+    """Draw a text field, vertically centred on its row."""
+    text: alt.Chart = chart.mark_text(align=align, baseline="middle", dx=dx, fontSize=FONT_SIZE)
+    return text.encode(text=alt.Text(f"{field}:N"))
+
+
+def _framed(*layers: alt.Chart, height: int) -> dict[str, Any]:
+    """Layer charts without axes or border and return the specification without data."""
+    chart = alt.layer(*layers).properties(height=height).configure_view(strokeWidth=0)
+    spec: dict[str, Any] = chart.to_dict()
+    return {
+        **{name: spec[name] for name in ("layer", "height", "params") if name in spec},
+        "config": {"view": spec["config"]["view"]},
+    }
+
+
+if __name__ == "__main__":
+    main()
