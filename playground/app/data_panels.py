@@ -20,7 +20,7 @@ from playground.tokens import TokenEstimator
 from playground.views.data import DataView, data_view, record_preview
 from playground.views.data_tables import DataTable
 from playground.views.embedding import embedding_view, progress_text
-from playground.views.load_report import load_report
+from playground.views.load_report import REPORT, load_report
 from playground.views.notices import Notice, error_notice
 from playground.workspace import Project
 from playground.workspace.additions import load_memories, with_documents, with_memories
@@ -33,7 +33,7 @@ TABLE_HEIGHT = 456  # px
 MANY_ROWS = 14  # more than these scroll
 DOCUMENT_TYPES = ["md", "markdown", "txt", "json", "jsonl"]
 KINDS = ("Documents", "Memories")
-REPORT, JOB, MODEL = "data_report", "embedding_job", "embedding_model"
+JOB, MODEL = "embedding_job", "embedding_model"
 
 
 def projects_panel(project: Project) -> None:

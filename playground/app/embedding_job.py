@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from playground.cancel import CancelToken
 from playground.errors import CallCancelledError, EmbeddingUnavailableError
-from playground.retrieval.embedding import load_embedder
+from playground.retrieval.embedding import Embedder, load_embedder
 from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache
 from playground.workspace import Project, VectorTable
 from playground.workspace.additions import with_vectors
@@ -34,11 +35,15 @@ class EmbeddingJob:
     Args:
         project: What is embedded.
         model: Name or folder of the model.
+        load: Finds the model by that name; runs in the job's thread.
     """
 
-    def __init__(self, project: Project, model: str) -> None:
+    def __init__(
+        self, project: Project, model: str, *, load: Callable[[str], Embedder] = load_embedder
+    ) -> None:
         self.project = project
         self.model = model
+        self._load = load
         self.done = 0
         self.total = 0
         self.state: Literal["running", "done", "cancelled", "failed"] = "running"
@@ -82,7 +87,7 @@ class EmbeddingJob:
         texts = embedded_texts(self.project)
         cache = EmbeddingCache(cache_path())
         try:
-            embedder = CachedEmbedder(load_embedder(self.model), cache)
+            embedder = CachedEmbedder(self._load(self.model), cache)
             table = self.project.vectors
             same = (table.model_id, table.weights_digest) == (embedder.model_id, embedder.weights_digest)
             known, rows = table.known(texts) if same else ([], None)

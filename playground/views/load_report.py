@@ -6,15 +6,17 @@ Pure. Names and messages come from files and are untrusted text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from playground.errors import DocumentError
 from playground.retrieval.documents import LoadWarning
-from playground.views.notices import Notice
+from playground.views.notices import Notice, NoticeAction
 from playground.views.words import count, plural
 from playground.workspace.additions import Addition
 
-__all__ = ["load_report"]
+__all__ = ["REPORT", "load_report"]
 
+REPORT = "data_report"  # the control that holds the notices; dismissing them empties it
 SHOWN = 12  # errors and warnings named one by one; a folder of pictures must not fill the page
 
 
@@ -38,9 +40,13 @@ def load_report(
     if warnings:
         notices.append(_warnings(warnings))
     notices += [_error(error) for error in errors[:SHOWN]]
+    if addition is None and not errors:
+        notices.append(Notice("info", "Nothing was added", (("Choose files or paste text first.", False),)))
     if len(errors) > SHOWN:
         rest = plural(len(errors) - SHOWN, "more file")
         notices.append(Notice("error", f"{rest} could not be read", (("Load them alone to see why.", False),)))
+    if notices:
+        notices[-1] = replace(notices[-1], actions=(NoticeAction("Dismiss", REPORT, None),))
     return tuple(notices)
 
 

@@ -1,0 +1,121 @@
+"""Adding documents, memories and vectors to a project."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground.errors import InvalidInputError
+from playground.retrieval.corpus import Corpus
+from playground.retrieval.documents import Document
+from playground.scope import MemoryScope
+from playground.workspace import ChunkSettings, Project, VectorTable
+from playground.workspace.additions import (
+    MEMORY_SIZE_LIMIT,
+    load_memories,
+    with_documents,
+    with_memories,
+    with_vectors,
+)
+
+SCOPE = MemoryScope(user_id="ada")
+PROJECT = Project(name="demo", scope=SCOPE, digest="sha256:0", chunking=ChunkSettings(size=20, overlap=4))
+
+
+def test_added_documents_are_cut_and_the_old_project_stays_as_it_is() -> None:
+    first = with_documents(PROJECT, [Document("a", "A", "alpha " * 40)])
+    assert (first.added, first.replaced, first.unchanged) == (1, 0, 0)
+    assert len(first.project.chunks) > 1
+    assert PROJECT.documents == ()
+
+
+def test_chunks_of_other_documents_keep_their_numbers_when_one_is_replaced() -> None:
+    start = with_documents(PROJECT, [Document("a", "A", "alpha " * 40), Document("b", "B", "beta")]).project
+    kept = {c.index for c in start.chunks if c.meta["document"] == "b"}
+    again = with_documents(
+        start, [Document("a", "A", "gamma"), Document("b", "B", "beta"), Document("c", "C", "new")]
+    )
+    assert (again.added, again.replaced, again.unchanged) == (1, 1, 1)
+    assert {c.index for c in again.project.chunks if c.meta["document"] == "b"} == kept
+    old = {c.index for c in start.chunks}
+    assert not old & {c.index for c in again.project.chunks if c.meta["document"] == "a"}
+
+
+def test_every_change_gives_another_digest_and_no_change_gives_a_repeatable_one() -> None:
+    documents = [Document("a", "A", "alpha")]
+    once, twice = (with_documents(PROJECT, documents).project.digest for _ in range(2))
+    assert once == twice != PROJECT.digest
+    titled = with_documents(PROJECT, [Document("a", "B", "alpha")]).project.digest
+    remembered = with_memories(PROJECT, [{"id": "m", "text": "t"}], now=1).project.digest
+    table = VectorTable.of(["alpha"], np.array([[1.0]], dtype=np.float32), model_id="m", weights_digest="w")
+    assert len({once, titled, remembered, with_vectors(PROJECT, table).digest, PROJECT.digest}) == 5
+
+
+def test_lines_become_memories_with_the_file_and_line_as_id() -> None:
+    loaded = load_memories([("notes.txt", b"- likes tea\n\n  hates coffee \n")], scope=SCOPE)
+    assert [(e["id"], e["text"]) for e in loaded.entries] == [
+        ("notes.txt-1", "likes tea"),
+        ("notes.txt-3", "hates coffee"),
+    ]
+    record = with_memories(PROJECT, loaded.entries, now=5).project.memories[0]
+    assert (record.scope, record.latest.origin, record.latest.recorded_at) == (SCOPE, "imported", 5)
+
+
+def test_json_lines_keep_the_fields_of_a_memory() -> None:
+    line = json.dumps({"id": "m", "text": "t", "kind": "episodic", "origin": "observed", "importance": 0.5})
+    loaded = load_memories([("m.jsonl", line.encode())], scope=SCOPE)
+    latest = with_memories(PROJECT, loaded.entries, now=5).project.memories[0].latest
+    assert (latest.kind, latest.origin, latest.importance) == ("episodic", "observed", 0.5)
+
+
+def test_one_bad_file_leaves_the_others_and_names_the_remedy() -> None:
+    files = [
+        ("good.txt", b"kept"),
+        ("bad.jsonl", b'{"id": "x", "text": "t", "kind": "no such kind"}\n{"id": "y", "text": "u"}'),
+        ("picture.png", b"\x89PNG\r\n\x1a\n"),
+        ("empty.txt", b"  "),
+        ("large.txt", b"x" * (MEMORY_SIZE_LIMIT + 1)),
+    ]
+    loaded = load_memories(files, scope=SCOPE)
+    assert [entry["text"] for entry in loaded.entries] == ["kept"]
+    assert [error.name for error in loaded.errors] == ["bad.jsonl", "picture.png", "empty.txt", "large.txt"]
+    assert all(error.remedy for error in loaded.errors)
+
+
+def test_repeated_ids_of_one_load_are_numbered_with_a_warning() -> None:
+    lines = b'{"id": "m", "text": "one"}\n{"id": "m", "text": "two"}'
+    loaded = load_memories([("m.jsonl", lines)], scope=SCOPE)
+    assert [entry["id"] for entry in loaded.entries] == ["m", "m~2"]
+    assert "more than once" in loaded.warnings[0].message
+
+
+def test_a_known_memory_with_another_text_gets_a_revision_and_keeps_the_first() -> None:
+    start = with_memories(PROJECT, [{"id": "m", "text": "old"}], now=1).project
+    again = with_memories(start, [{"id": "m", "text": "new"}, {"id": "m", "text": "new"}], now=2)
+    assert (again.added, again.replaced, again.unchanged) == (0, 1, 1)
+    record = again.project.memories[0]
+    assert [(r.revision, r.text, r.recorded_at) for r in record.revisions] == [(1, "old", 1), (2, "new", 2)]
+
+
+def test_a_malformed_entry_is_refused() -> None:
+    with pytest.raises(InvalidInputError):
+        with_memories(PROJECT, [{"id": "m", "text": "t", "importance": 7}], now=1)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused_with_a_reason(data: bytes) -> None:
+    loaded = load_memories([("any.bin", data)], scope=SCOPE)
+    assert not (loaded.errors and loaded.entries)
+    added = with_memories(PROJECT, loaded.entries, now=1)
+    assert [record.latest.text for record in added.project.memories] == [e["text"] for e in loaded.entries]
+
+
+def test_a_corpus_that_is_shared_is_not_copied() -> None:
+    corpus = Corpus((Document("a", "A", "alpha"),), (), 0)
+    project = replace(PROJECT, corpus=corpus)
+    assert with_memories(project, [{"id": "m", "text": "t"}], now=1).project.corpus is corpus

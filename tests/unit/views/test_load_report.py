@@ -1,0 +1,57 @@
+"""What the Data page says after loading."""
+
+from __future__ import annotations
+
+from playground.errors import DocumentError
+from playground.retrieval.documents import LoadWarning
+from playground.views.load_report import REPORT, SHOWN, load_report
+from playground.views.notices import Notice
+from playground.workspace import Project
+from playground.workspace.additions import Addition
+
+NOUN = ("document", "documents")
+
+
+def _words(notice: Notice) -> str:
+    return "".join(text for text, _ in notice.sentence)
+
+
+def test_the_result_counts_what_was_added_replaced_and_there_already() -> None:
+    (notice,) = load_report(Addition(Project("p"), 3, 1, 2), NOUN, (), ())
+    assert (notice.level, notice.title) == ("info", "6 documents read")
+    assert _words(notice).startswith("3 added, 1 replaced, 2 there already.")
+
+
+def test_each_unreadable_file_is_named_with_its_remedy() -> None:
+    error = DocumentError("a.pdf is a PDF, not text.", remedy="Export it as text.", name="a.pdf")
+    (notice,) = load_report(None, NOUN, (), [error])
+    assert (notice.level, notice.title) == ("error", "a.pdf was not loaded")
+    assert _words(notice) == "a.pdf is a PDF, not text. Export it as text."
+
+
+def test_warnings_share_one_notice() -> None:
+    warnings = [LoadWarning("a.txt", "First."), LoadWarning("b.txt", "Second.")]
+    notice = load_report(Addition(Project("p"), 2), NOUN, warnings, ())[1]
+    assert (notice.level, notice.title) == ("warning", "2 things to know")
+    assert _words(notice) == "a.txt: First. b.txt: Second."
+
+
+def test_many_errors_and_warnings_are_cut_and_the_rest_is_counted() -> None:
+    errors = [DocumentError(f"{i} is bad.", name=f"{i}") for i in range(SHOWN + 3)]
+    warnings = [LoadWarning(f"{i}", "Odd.") for i in range(SHOWN + 1)]
+    notices = load_report(None, NOUN, warnings, errors)
+    assert len(notices) == SHOWN + 2
+    assert notices[-1].title == "3 more files could not be read"
+    assert _words(notices[0]).endswith("And 1 more warning.")
+
+
+def test_nothing_given_says_what_to_do() -> None:
+    (notice,) = load_report(None, NOUN, (), ())
+    assert (notice.title, _words(notice)) == ("Nothing was added", "Choose files or paste text first.")
+
+
+def test_the_last_notice_dismisses_all() -> None:
+    error = DocumentError("bad", name="a")
+    notices = load_report(Addition(Project("p"), 1), NOUN, (), [error])
+    assert [len(notice.actions) for notice in notices] == [0, 1]
+    assert (notices[1].actions[0].control, notices[1].actions[0].value) == (REPORT, None)
