@@ -75,8 +75,9 @@ def load_documents(files: Iterable[tuple[str, bytes]], *, size_limit: int = SIZE
     warnings: list[LoadWarning] = []
     errors: list[DocumentError] = []
     seen: dict[str, int] = {}
-    for name, data in files:
+    for given, data in files:
         notes: list[str] = []
+        name = replace_unstorable(given, notes.append)
         try:
             read = _read(name, data, size_limit, notes.append)
         except DocumentError as error:
