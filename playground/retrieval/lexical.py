@@ -5,6 +5,7 @@ Deterministic: the same texts and query give the same scores and order on every 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -80,7 +81,10 @@ class LexicalIndex:
 
 
 def _build(numbered: list[list[int]], vocabulary: dict[str, int]) -> Any:
-    import bm25s  # noqa: PLC0415  # takes a fifth of a second to import
+    with warnings.catch_warnings():
+        # tqdm, which bm25s brings, asks for notebook widgets; no progress bar is ever shown here.
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        import bm25s  # noqa: PLC0415  # takes a fifth of a second to import
 
     # float64 because the published scores have 16 digits. bm25s leaves out the factor k1 + 1.
     index = bm25s.BM25(k1=K1, b=B, method="lucene", dtype="float64")
