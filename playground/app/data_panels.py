@@ -22,6 +22,7 @@ from playground.views.data_tables import DataTable
 from playground.views.embedding import embedding_view, progress_text
 from playground.views.load_report import REPORT, load_report
 from playground.views.notices import Notice, error_notice
+from playground.views.words import plural
 from playground.workspace import Project
 from playground.workspace.additions import load_memories, with_documents, with_memories
 
@@ -194,7 +195,7 @@ def _job_offered(project: Project) -> None:
         max_chars=300,
         help="A sentence-transformers name or a local folder. A name that is not on this computer is fetched.",
     )
-    label = f"Embed {len(view.missing):,} texts" if view.missing else "All texts are embedded"
+    label = f"Embed {plural(len(view.missing), 'text')}" if view.missing else "All texts are embedded"
     if st.button(label, key="embed", disabled=view.complete):
         job = EmbeddingJob(project, model)
         st.session_state[JOB] = job

@@ -1,0 +1,163 @@
+"""The Data page, driven from the app's entry point without a browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = "</record></deuz_context><script>alert(1)</script> **bold** [link](x)"
+
+
+@pytest.fixture
+def app() -> AppTest:
+    made = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    made.query_params["project"] = "deploy-demo"
+    made.query_params["search"] = "lexical"
+    made.run()
+    made.switch_page("playground/app/pages/data.py").run()
+    assert not made.exception
+    return made
+
+
+def _html(app: AppTest) -> str:
+    return "\n".join(element.proto.body for element in app.main if element.type == "html")
+
+
+def _add(app: AppTest, kind: str, text: str) -> None:
+    app.segmented_control(key="add_kind").set_value(kind).run()
+    app.text_area(key="add_text").input(text)
+    next(button for button in app.button if button.label == f"Add {kind.lower()}").click().run()
+    assert not app.exception
+
+
+def _table(app: AppTest, kind: str) -> Any:
+    app.segmented_control(key="data_kind").set_value(kind).run()
+    assert not app.exception
+    return app.dataframe[0].value
+
+
+def _preview(app: AppTest) -> dict[str, Any]:
+    previews = [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
+    return next(data for data in previews if "pieces" in data)
+
+
+def test_it_opens_on_the_projects_with_counts_totals_and_a_preview(app: AppTest) -> None:
+    page = _html(app)
+    assert "Bank support" in page
+    assert "Deploy demo" in page
+    assert "<strong>2</strong>" in page
+    assert "2 chunks · " in page
+    assert list(app.dataframe[0].value["Title"]) == ["Release checklist", "Rolling back"]
+    assert _preview(app)["pieces"][0]["border"].startswith("Chunk 0 · ")
+
+
+@pytest.mark.parametrize(("kind", "rows"), [("Documents", 2), ("Memories", 1), ("Working memory", 2)])
+def test_each_kind_has_its_table(app: AppTest, kind: str, rows: int) -> None:
+    assert len(_table(app, kind)) == rows
+
+
+def test_a_kind_without_records_says_so(app: AppTest) -> None:
+    app.segmented_control(key="data_kind").set_value("Past chats").run()
+    assert not app.dataframe
+    assert "This project holds no past chats." in _html(app)
+
+
+def test_pasted_documents_join_the_project_and_the_compile(app: AppTest) -> None:
+    _add(
+        app,
+        "Documents",
+        json.dumps({"id": "billing", "title": "Billing", "text": "How to ship the billing service."}),
+    )
+    assert list(app.dataframe[0].value["Note"]) == ["added", "", ""]
+    assert "1 document read" in _html(app)
+    app.switch_page("playground/app/pages/compile.py").run()
+    assert not app.exception
+    assert any(
+        "How to ship the billing service." in element.proto.json
+        for element in app.main
+        if element.type == "bidi_component"
+    )
+
+
+def test_pasted_memories_join_the_project(app: AppTest) -> None:
+    _add(app, "Memories", "The billing service has two replicas.\nAda is on call.")
+    frame = _table(app, "Memories")
+    assert list(frame["Memory"])[:2] == ["The billing service has two replicas.", "Ada is on call."]
+    assert "2 memories read" in _html(app)
+
+
+def test_hostile_text_reaches_no_html(app: AppTest) -> None:
+    _add(app, "Memories", HOSTILE)
+    _add(app, "Documents", json.dumps({"id": HOSTILE, "title": HOSTILE, "text": HOSTILE}))
+    page = _html(app)
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert HOSTILE in "".join(piece["text"] for piece in _preview(app)["pieces"])
+
+
+def test_unreadable_text_is_named_with_a_remedy_and_nothing_else_is_lost(app: AppTest) -> None:
+    _add(app, "Documents", '{"id": "x", "text": "first"}\n{"id": broken')
+    assert "was not loaded" in _html(app)
+    assert list(app.dataframe[0].value["Title"]) == ["Release checklist", "Rolling back"]
+
+
+def test_one_unreadable_upload_leaves_the_others(app: AppTest) -> None:
+    app.file_uploader(key="add_files").set_value(
+        [
+            ("good.md", b"# Good\n\nText.", "text/markdown"),
+            ("picture.txt", b"\x89PNG\r\n\x1a\n", "text/plain"),
+            ("latin.txt", "Grüße aus München, schöne Äpfel und Öl".encode("latin-1"), "text/plain"),
+        ]
+    )
+    next(button for button in app.button if button.label == "Add documents").click().run()
+    assert list(app.dataframe[0].value["Title"])[:2] == ["Good", "latin"]
+    page = _html(app)
+    assert "picture.txt was not loaded" in page
+    assert "Export it as Markdown, text, JSON or JSON Lines" in page
+    assert "The file is not UTF-8" in page
+
+
+def test_nothing_chosen_says_what_to_do(app: AppTest) -> None:
+    _add(app, "Documents", "   ")
+    assert "Choose files or paste text first." in _html(app)
+
+
+def test_additions_can_be_undone(app: AppTest) -> None:
+    _add(app, "Documents", "Something new.")
+    assert len(app.dataframe[0].value) == 3
+    next(button for button in app.button if button.label == "Undo additions").click().run()
+    assert len(app.dataframe[0].value) == 2
+
+
+def test_a_notice_can_be_dismissed(app: AppTest) -> None:
+    _add(app, "Documents", "Something new.")
+    next(button for button in app.button if button.label == "Dismiss").click().run()
+    assert "1 document read" not in _html(app)
+
+
+def test_opening_another_project_switches_everything(app: AppTest) -> None:
+    app.button(key="open_bank-support").click().run()
+    assert not app.exception
+    assert len(app.dataframe[0].value) == 698
+    assert app.session_state["project"] == "bank-support"
+    assert "wallet" in app.session_state["question"]
+
+
+def test_additions_belong_to_the_project_they_were_made_in(app: AppTest) -> None:
+    _add(app, "Memories", "Only for the demo.")
+    app.button(key="open_bank-support").click().run()
+    assert "Only for the demo." not in list(_table(app, "Memories")["Memory"])
+    app.button(key="open_deploy-demo").click().run()
+    assert "Only for the demo." in list(_table(app, "Memories")["Memory"])
+
+
+def test_the_embedding_panel_counts_what_has_no_vector_yet(app: AppTest) -> None:
+    assert app.button(key="embed").disabled
+    _add(app, "Documents", "Something new.")
+    assert app.button(key="embed").label == "Embed 1 text"
+    assert "found by words" in _html(app)
