@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, count, islice
+from itertools import compress, islice
 from operator import attrgetter, eq
 from typing import Any, get_args
 
@@ -231,7 +231,7 @@ def _ordered(candidates: Sequence[ContextCandidate]) -> list[ContextCandidate]:
     ordered = sorted(candidates, key=attrgetter("score"), reverse=True)
     # Sorting by the float alone is fast; only runs of equal scores need the long key.
     scores = list(map(attrgetter("score"), ordered))
-    ties = list(compress(count(), map(eq, scores, islice(scores, 1, None))))
+    ties = list(compress(range(len(scores)), map(eq, scores, islice(scores, 1, None))))
     while ties:
         last = ties.pop()
         first = last
@@ -353,20 +353,19 @@ class _PieceCounter:
 
     def __init__(self, estimator: TokenEstimator) -> None:
         self._estimator = estimator
-        self._by_length: dict[int, int] = {}
 
     def count(self, source: SourceResult, candidates: Sequence[ContextCandidate]) -> list[int]:
         if not self._estimator.counts_by_length:
             counts = [self._estimator.piece_tokens(record_piece(source, item)) for item in candidates]
         else:
             overhead = record_overhead(source)
-            lengths = [overhead + length for length in map(attrgetter("rendered_length"), candidates)]
-            known = self._by_length
-            known.update(
-                {length: self._estimator.length_tokens(length) for length in set(lengths) - known.keys()}
-            )
+            lengths = list(map(attrgetter("rendered_length"), candidates))
+            known = {length: self._estimator.length_tokens(overhead + length) for length in set(lengths)}
             counts = list(map(known.__getitem__, lengths))
-        for index, stated in enumerate(map(attrgetter("tokens"), candidates)):
+        claims = list(map(attrgetter("tokens"), candidates))
+        if claims.count(None) == len(claims):
+            return counts
+        for index, stated in enumerate(claims):
             if stated is not None:
                 counts[index] = max(counts[index], stated + self._tags(source, candidates[index]))
         return counts
