@@ -11,7 +11,7 @@ from playground.views.binding import BindingView
 from playground.views.notices import Notice
 from playground.views.strip import StripCell, StripView
 
-__all__ = ["head", "knob_table", "notice_text", "prose", "strip", "timing"]
+__all__ = ["empty", "head", "knob_table", "notice_text", "prose", "strip", "timing"]
 
 Sentence = Iterable[tuple[str, bool]]
 
@@ -30,6 +30,11 @@ def strip(view: StripView | None) -> None:
 def head(title: str, caption: str = "", legend: str = "") -> None:
     """Show a panel's or pane's head; ``legend`` is our own markup."""
     st.html(f'<div class="cp-head"><b>{_text(title)}</b><span>{_text(caption)}</span>{legend}</div>')
+
+
+def empty(title: str, sentence: str) -> None:
+    """Show that there is nothing yet, and what to do."""
+    st.html(f'<p class="cp-empty"><strong>{_text(title)}</strong>{_text(sentence)}</p>')
 
 
 def timing(text: str) -> None:

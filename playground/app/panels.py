@@ -7,7 +7,9 @@ import streamlit as st
 from playground.app import markup
 from playground.app.components.panes import PANE_HEIGHT, Shown, block_cards, manifest_table, rendered_xml
 from playground.app.controls import Settings, apply_control
+from playground.app.projects import load_project, project_names
 from playground.app.services import Compiled
+from playground.app.sidebar import open_project
 from playground.app.state import pick, picks, selected
 from playground.charts import sources as sources_chart
 from playground.charts import waterfall as waterfall_chart
@@ -15,8 +17,9 @@ from playground.views.binding import BindingView
 from playground.views.request import request_view
 from playground.views.sources import SourcesView
 from playground.views.waterfall import WaterfallView
+from playground.workspace import Project
 
-__all__ = ["binding_panel", "panes", "sources_panel", "waterfall_panel"]
+__all__ = ["binding_panel", "empty_panel", "is_empty", "panes", "sources_panel", "waterfall_panel"]
 
 LEGEND = (
     '<i><u class="cp-glyph cp-glyph-demand"></u>demand</i>'
@@ -27,6 +30,27 @@ LEGEND = (
 SHAPES = ("XML", "Anthropic", "OpenAI")
 SHOWN: dict[str, Shown] = {"All": "all", "Selected": "selected", "Excluded": "excluded"}
 TABS = ("Selected blocks", "Rendered XML", "Manifest")
+
+
+def is_empty(project: Project) -> bool:
+    """Whether a project has nothing that could get into a call."""
+    parts = (project.chunks, project.memories, project.chats, project.skills)
+    return not any(parts) and project.working_memory is None
+
+
+def empty_panel() -> None:
+    """Offer a sample where there is nothing to compile."""
+    with st.container(key="empty", horizontal_alignment="center"):
+        markup.empty(
+            "Nothing to compile yet", "Add documents or memories on the Data page, or start with a sample."
+        )
+        st.button(
+            f"Open {project_names()[0]}",
+            key="open_sample",
+            type="primary",
+            on_click=open_project,
+            args=(project_names()[0],),
+        )
 
 
 def waterfall_panel(view: WaterfallView) -> None:
@@ -119,6 +143,7 @@ def _xml(now: Compiled, settings: Settings) -> None:
         now.package,
         model_id=settings.model.model_id,
         max_tokens=settings.model.max_output_tokens,
+        tools=load_project(settings.project).tools,
     )
     with heading:
         markup.head("Raw request", request.total)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
 from playground.app import markup
-from playground.app.controls import Settings, settings
+from playground.app.controls import Settings, default_sizes, settings
 from playground.app.notices import show_notice
 from playground.app.projects import load_project, project_names
 from playground.app.services import Compiled, Retrieval, compiled
@@ -22,6 +24,7 @@ from playground.views.notices import (
     error_notice,
     failed_sources,
     link_notice,
+    no_projects_notice,
     search_notice,
     unexpected_notice,
 )
@@ -31,6 +34,9 @@ __all__ = ["Current", "current", "main", "retrieval_note"]
 
 PAGES = (("data", "Data"), ("compile", "Compile"))
 LANDING = "compile"
+RETRIEVAL = "retrieval"
+"""Session state: number of the retrieval that the page shows."""
+SKELETON = (74, 34, 190, 250, 640)  # px: strip, question, waterfall, sources, panes
 _logger = logging.getLogger(__name__)
 
 
@@ -52,8 +58,12 @@ def main() -> None:
         position="top",
     )
     apply_style()
+    if not project_names():
+        show_notice(no_projects_notice(), key="projects")
+        return
     draw_sidebar()
-    now = current()
+    with _skeleton():
+        now = current()
     with st.container(key="strip"):
         markup.strip(now.compiled.strip if now.compiled else None)
     _show_notices(now)
@@ -65,7 +75,9 @@ def current() -> Current:
     chosen = None
     try:
         chosen = settings(load_project(st.session_state["project"]))
-        return Current(chosen, compiled(chosen))
+        found = compiled(chosen)
+        st.session_state[RETRIEVAL] = found.retrieval.number
+        return Current(chosen, found)
     except PlaygroundError as error:
         _logger.warning("The compile failed: %s", error.to_json())
         return Current(chosen, None, _error_notice(error, chosen))
@@ -80,6 +92,20 @@ def retrieval_note(found: Retrieval) -> str:
         return f"No question: {plural(len(found.results), 'source')} skipped"
     sources = plural(len(found.results), "source")
     return f"{plural(found.candidates, 'candidate')}, {sources}, {1000 * found.seconds:,.0f} ms"
+
+
+@contextmanager
+def _skeleton() -> Iterator[None]:
+    """Show grey blocks in the panels' sizes until the session's first compile is there; later charts stay."""
+    if st.session_state.get(RETRIEVAL) is not None:
+        yield
+        return
+    with st.empty():
+        with st.container():
+            for height in SKELETON:
+                st.skeleton(height)
+        yield
+        st.empty()
 
 
 def _show_notices(now: Current) -> None:
@@ -98,12 +124,19 @@ def _error_notice(error: PlaygroundError, chosen: Settings | None) -> Notice:
         error,
         output_tokens=model.max_output_tokens if model else 0,
         default_project=project_names()[0],
+        own_window=_own_window(chosen) if chosen else None,
         larger_model=_larger_model(chosen.entry) if chosen else None,
     )
 
 
-def _larger_model(entry: ModelEntry) -> tuple[str, int] | None:
-    """The same vendor's model with the largest window, if it is larger than this one's."""
+def _own_window(chosen: Settings) -> int | None:
+    """The window that holds when the field is empty, if somebody entered a smaller one."""
+    window, _ = default_sizes(load_project(chosen.project), chosen.entry)
+    return window if st.session_state["window"] is not None and window > chosen.model.context_window else None
+
+
+def _larger_model(entry: ModelEntry) -> str | None:
+    """The same vendor's model with the largest window, if that is larger than this one's."""
     others = [other for other in catalogue() if other.provider == entry.provider]
     best = max(others, key=lambda other: (other.context_window, other.model_id), default=entry)
-    return (best.model_id, best.context_window) if best.context_window > entry.context_window else None
+    return best.model_id if best.context_window > entry.context_window else None

@@ -27,13 +27,14 @@ __all__ = [
     "error_notice",
     "failed_sources",
     "link_notice",
+    "no_projects_notice",
     "search_notice",
     "unexpected_notice",
 ]
 
 Level = Literal["error", "warning", "info"]
-OUTPUT_STEP = 1_000  # tokens; a reserve is lowered to whole thousands
-MIN_OUTPUT = 1_000  # tokens; a smaller answer is of no use
+OUTPUT_STEP = 100  # tokens; a reserve is lowered to whole hundreds
+MIN_OUTPUT = 500  # tokens; a smaller answer is of little use
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ def error_notice(
     *,
     output_tokens: int = 0,
     default_project: str = "",
-    larger_model: tuple[str, int] | None = None,
+    own_window: int | None = None,
+    larger_model: str | None = None,
 ) -> Notice:
     """Return the notice of a typed error.
 
@@ -69,18 +71,13 @@ def error_notice(
         error: What went wrong.
         output_tokens: The output reserve now, in tokens; lowering it is one way to make room.
         default_project: The sample to fall back to.
-        larger_model: Id and window, in tokens, of a model with more room, if there is one.
+        own_window: The model's own window in tokens, where a smaller one was entered.
+        larger_model: Id of a model with more room, if there is one.
     """
     actions: list[NoticeAction] = []
     match error:
         case ContextBudgetExceededError():
-            missing = error.required_tokens - error.available_tokens
-            lower = (output_tokens - missing) // OUTPUT_STEP * OUTPUT_STEP
-            if lower >= MIN_OUTPUT and error.available_tokens:
-                label = f"Lower the output reserve to {count(lower)}"
-                actions.append(NoticeAction(label, "output", lower))
-            if larger_model is not None:
-                actions.append(NoticeAction(f"Use {larger_model[0]}", "model", larger_model[0]))
+            actions = _overflow_actions(error, output_tokens, own_window, larger_model)
             numbers = (("Mandatory content needs ", False), (count(error.required_tokens), True))
             rest = ((" tokens, the request leaves ", False), (count(error.available_tokens), True))
             tail = ((f". {error.remedy}", False),)
@@ -110,6 +107,12 @@ def unexpected_notice() -> Notice:
     """Return the notice of an error nobody raised on purpose; the log has it in full."""
     text = "An unexpected error stopped this compile. The log of the app has the details."
     return Notice("error", "Something went wrong", ((text, False),))
+
+
+def no_projects_notice() -> Notice:
+    """Return the notice of a package without its sample projects."""
+    text = "No sample project came with this package. Install it again, with its data."
+    return Notice("error", "There is nothing to open", ((text, False),))
 
 
 def failed_sources(manifest: ContextManifest) -> tuple[Notice, ...]:
@@ -145,6 +148,21 @@ def link_notice(problems: Sequence[LinkProblem]) -> Notice | None:
     sentence.append(("The defaults are used instead.", False))
     title = "A value in the link was not used" if len(problems) == 1 else "Values in the link were not used"
     return Notice("warning", title, tuple(sentence), (NoticeAction("Dismiss", "link_problems", None),))
+
+
+def _overflow_actions(
+    error: ContextBudgetExceededError, output_tokens: int, own_window: int | None, larger_model: str | None
+) -> list[NoticeAction]:
+    actions = []
+    if own_window is not None:
+        actions.append(NoticeAction(f"Use the window of {count(own_window)}", "window", None))
+    # What is available is clamped at 0 when the request alone is too large: then the sum is unknown.
+    lower = (output_tokens - (error.required_tokens - error.available_tokens)) // OUTPUT_STEP * OUTPUT_STEP
+    if lower >= MIN_OUTPUT and error.available_tokens:
+        actions.append(NoticeAction(f"Lower the output reserve to {count(lower)}", "output", lower))
+    if larger_model is not None:
+        actions.append(NoticeAction(f"Use {larger_model}", "model", larger_model))
+    return actions
 
 
 def _plain(level: Level, title: str, error: PlaygroundError, actions: Sequence[NoticeAction] = ()) -> Notice:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from playground.compiler.values import ContextPackage
 from playground.exports import to_anthropic, to_openai
@@ -33,7 +33,13 @@ def request_messages(messages: Sequence[Message], package: ContextPackage) -> tu
 
 
 def request_view(
-    shape: Shape, messages: Sequence[Message], package: ContextPackage, *, model_id: str, max_tokens: int
+    shape: Shape,
+    messages: Sequence[Message],
+    package: ContextPackage,
+    *,
+    model_id: str,
+    max_tokens: int,
+    tools: Sequence[Mapping[str, Any]] = (),
 ) -> RequestView:
     """Return the request in one provider's shape.
 
@@ -43,9 +49,10 @@ def request_view(
         package: The compile.
         model_id: Sent as the model.
         max_tokens: Output reserve, in tokens.
+        tools: Schemas that the request carries.
     """
     export = to_anthropic if shape == "anthropic" else to_openai
-    body = export(request_messages(messages, package), model_id=model_id, max_tokens=max_tokens)
+    body = export(request_messages(messages, package), model_id=model_id, max_tokens=max_tokens, tools=tools)
     budget = package.manifest.budget
     return RequestView(
         body=json.dumps(body, ensure_ascii=False, indent=2),

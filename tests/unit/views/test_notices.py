@@ -25,10 +25,11 @@ def text(notice: Notice) -> str:
 
 def test_mandatory_overflow_shows_required_and_available_tokens_in_bold() -> None:
     error = ContextBudgetExceededError(required_tokens=9_412, available_tokens=8_588)
-    notice = error_notice(error, output_tokens=8_000, larger_model=("gpt-x", 400_000))
+    notice = error_notice(error, output_tokens=8_000, own_window=200_000, larger_model="gpt-x")
     assert [part for part, bold in notice.sentence if bold] == ["9,412", "8,588"]
     assert [(action.label, action.control, action.value) for action in notice.actions] == [
-        ("Lower the output reserve to 7,000", "output", 7_000),
+        ("Use the window of 200,000", "window", None),
+        ("Lower the output reserve to 7,100", "output", 7_100),
         ("Use gpt-x", "model", "gpt-x"),
     ]
 

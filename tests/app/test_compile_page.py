@@ -1,0 +1,397 @@
+"""The Compile page and the frame around it, through the real entry point."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from playground.app import services
+from playground.compiler.values import SourceResult
+from playground.retrieval.embedding import SentenceTransformerEmbedder
+from playground.views.knobs import KNOBS
+from playground.views.record_key import record_key
+from playground.workspace import Project, load_sample
+from playground.workspace.additions import with_memories
+from playground.workspace.compiling import ask_sources
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ :red[y]"
+OPENED = 60  # s; the first run of a process imports everything
+
+
+def opened(**link: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=OPENED)
+    for name, value in link.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+@pytest.fixture
+def app() -> AppTest:
+    return opened(project="deploy-demo")
+
+
+def pages_html(app: AppTest) -> str:
+    assert not app.exception
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+def strip(app: AppTest) -> dict[str, str]:
+    """Label and value of every cell of the header strip."""
+    found = re.search(r'<div class="cp-strip">.*', pages_html(app))
+    assert found
+    cells = re.findall(r'<span class="cp-long">(.*?)</span>.*?<strong>(.*?)</strong>', found.group())
+    return {label: re.sub("<.*?>", "", value) for label, value in cells}
+
+
+def panes(app: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
+
+
+def charts(app: AppTest) -> list[Any]:
+    return [element for element in app.main if element.type == "vega_lite_chart"]
+
+
+def controls(app: AppTest) -> dict[str | None, Any]:
+    return {widget.key: widget.value for widget in (*app.slider, *app.selectbox, *app.number_input)}
+
+
+# Opening
+
+
+def test_the_app_opens_on_the_bank_with_charts_panes_and_a_full_strip() -> None:
+    app = opened()
+    assert app.selectbox(key="project").value == "bank-support"
+    assert list(strip(app)) == [
+        "Used / budget",
+        "What binds",
+        "Selected / excluded",
+        "Estimator",
+        "Cost per call",
+    ]
+    assert "–" not in strip(app).values()
+    assert [chart.proto.alt.partition(":")[0] for chart in charts(app)][:2] == ["Window", "Pool"]
+    assert len(panes(app)) == 3
+    assert str(app.text_input(key="question").value).startswith("My wallet was stolen")
+
+
+def test_the_first_page_needs_neither_torch_nor_altair() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from streamlit.testing.v1 import AppTest;"
+        f"app = AppTest.from_file({str(ROOT / 'app.py')!r}, default_timeout=60).run();"
+        "sys.exit(bool(app.exception) or bool({'torch', 'altair', 'sentence_transformers'} & set(sys.modules)))"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True).returncode == 0
+    )
+
+
+def test_the_strip_is_on_the_data_page_too(app: AppTest) -> None:
+    before = strip(app)
+    app.switch_page("playground/app/pages/data.py").run()
+    assert strip(app) == before
+
+
+# Knobs
+
+
+def test_a_slider_move_compiles_again_and_asks_no_source(app: AppTest) -> None:
+    before, asked = strip(app), app.session_state["retrieval"]
+    app.slider(key="max_tokens").set_value(256).run()
+    assert strip(app)["Used / budget"] != before["Used / budget"]
+    assert app.session_state["retrieval"] == asked
+
+
+@pytest.mark.parametrize("knob", [*KNOBS])
+def test_no_knob_of_the_budget_asks_a_source(app: AppTest, knob: str) -> None:
+    asked = app.session_state["retrieval"]
+    app.slider(key=knob).set_value(KNOBS[knob].least).run()  # type: ignore[index]  # the ids are the knobs
+    assert not app.exception
+    assert app.session_state["retrieval"] == asked
+
+
+def test_another_question_asks_the_sources_again(app: AppTest) -> None:
+    asked = app.session_state["retrieval"]
+    app.selectbox(key="search").set_value("lexical").run()
+    app.text_input(key="question").set_value("Who approves a release?").run()
+    assert app.session_state["retrieval"] > asked
+
+
+def test_shares_above_one_are_divided_by_their_sum_and_the_effective_part_stands_beside_each(
+    app: AppTest,
+) -> None:
+    app.slider(key="memory_share").set_value(1.0).run()
+    assert not app.exception
+    labels = [
+        app.slider(key=key).label for key in ("memory_share", "rag_share", "transcript_share", "skills_share")
+    ]
+    assert labels == [
+        "Memory **60.6%**",
+        "Documents **21.2%**",
+        "Past chats **9.1%**",
+        "Skills **9.1%**",
+    ]
+
+
+def test_the_button_of_the_limits_panel_lets_the_next_record_in() -> None:
+    app = opened()
+    before = int(strip(app)["Selected / excluded"].partition(" / ")[0])
+    button = app.button(key="apply_change")
+    wanted = int(re.sub(r"\D", "", button.label))
+    button.click().run()
+    assert app.slider(key="max_tokens").value == wanted
+    assert int(strip(app)["Selected / excluded"].partition(" / ")[0]) >= before
+
+
+def test_another_project_brings_its_own_question_and_knobs() -> None:
+    app = opened(max_tokens="1024")
+    app.selectbox(key="project").set_value("deploy-demo").run()
+    demo = load_sample("deploy-demo")
+    assert app.text_input(key="question").value == demo.question
+    assert app.slider(key="max_tokens").value == demo.budget.max_tokens
+    assert app.slider(key="candidates").value == demo.candidates_per_source
+
+
+def test_a_sample_question_is_chosen_by_its_id_and_the_link_holds_no_content() -> None:
+    scenario = load_sample("bank-support").scenarios[4]
+    app = opened(sample=scenario.id, search="lexical")
+    assert app.text_input(key="question").value == scenario.question
+    app.text_input(key="question").set_value("my secret words").run()
+    assert "secret" not in json.dumps(dict(app.query_params))
+
+
+def test_the_tokenizer_counts_when_it_is_chosen(app: AppTest) -> None:
+    assert strip(app)["Estimator"] == "heuristic"
+    app.selectbox(key="estimator").set_value("tokenizer").run()
+    assert strip(app)["Estimator"].endswith("_base")
+
+
+# Links
+
+
+def test_a_link_brings_back_every_knob() -> None:
+    app = opened(
+        project="deploy-demo", ratio="0.1", max_tokens="640", memory_share="0.2", estimator="tokenizer"
+    )
+    assert (app.slider(key="ratio").value, app.slider(key="max_tokens").value) == (0.1, 640)
+    assert app.slider(key="memory_share").value == 0.2
+    assert app.selectbox(key="estimator").value == "tokenizer"
+    assert "link" not in pages_html(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ratio", "0"),
+        ("ratio", "1.5"),
+        ("ratio", "nan"),
+        ("max_tokens", "-64"),
+        ("max_tokens", "999999999"),
+        ("working_memory_tokens", "many"),
+        ("rag_share", "2"),
+        ("candidates", "1e9"),
+        ("estimator", "guess"),
+        ("search", "google"),
+        ("output", "-5"),
+        ("project", "../../etc"),
+        ("model", "gpt-99"),
+        ("sample", "task_999"),
+    ],
+)
+def test_a_bad_value_in_a_link_is_named_and_replaced_by_the_default(name: str, value: str) -> None:
+    default = opened()
+    app = opened(**{name: value})
+    shown = pages_html(app)
+    assert "A value in the link was not used" in shown
+    assert html.escape(f"{name} = ") in shown
+    assert f"<b>{html.escape(value)}</b>" in shown
+    assert controls(app)[name] == controls(default)[name]
+    assert strip(app) == strip(default)
+
+
+def test_the_link_notice_stays_until_it_is_dismissed() -> None:
+    app = opened(ratio="7")
+    app.slider(key="max_tokens").set_value(1_024).run()
+    assert "was not used" in pages_html(app)
+    next(button for button in app.button if button.label == "Dismiss").click().run()
+    assert "was not used" not in pages_html(app)
+
+
+def test_a_hostile_value_in_a_link_is_shown_as_text() -> None:
+    shown = pages_html(opened(ratio=HOSTILE[:30]))
+    assert "<img" not in shown
+    assert html.escape(HOSTILE[:30]) in shown
+
+
+# Selection
+
+
+def test_one_picked_record_is_marked_in_the_chart_and_in_all_three_panes() -> None:
+    app = opened()
+    rows = panes(app)[2]["rows"]
+    key = next(row["key"] for row in rows if row["selected"] and row["slot"] == "rag")
+    app.session_state["selected_record"] = key
+    app.run()
+    assert [pane["selected"] for pane in panes(app)] == [key, key, key]
+    outlined = charts(app)[2].proto.data.data
+    assert b"outline" in outlined
+
+
+def test_a_record_that_was_left_out_is_marked_too(app: AppTest) -> None:
+    app.session_state["selected_record"] = record_key("rag", "no such chunk")
+    app.run()
+    assert not app.exception
+
+
+def test_the_request_is_shown_in_both_shapes_with_the_tokens_of_the_whole(app: AppTest) -> None:
+    for shape, marker in (("Anthropic", '"max_tokens"'), ("OpenAI", '"messages"')):
+        app.segmented_control(key="shape").set_value(shape).run()
+        assert marker in app.code[0].value
+        json.loads(app.code[0].value)
+        assert re.search(r"Raw request</b><span>[\d,]+ tokens", pages_html(app))
+
+
+# What goes wrong
+
+
+def test_mandatory_overflow_shows_both_numbers_and_one_click_mends_it() -> None:
+    app = opened(window="3000", output="1000")
+    shown = pages_html(app)
+    assert "Mandatory content does not fit" in shown
+    required, available = (int(text.replace(",", "")) for text in re.findall(r"<b>([\d,]+)</b>", shown)[:2])
+    assert required > available
+    assert set(strip(app).values()) == {"–"}
+    assert not charts(app)
+    next(button for button in app.button if button.label.startswith("Use the window")).click().run()
+    assert "does not fit" not in pages_html(app)
+    assert len(charts(app)) == 3
+
+
+def test_an_output_reserve_above_the_window_is_a_notice_with_the_remedy() -> None:
+    app = opened(window="3000", output="9000")
+    assert "Lower max_output_tokens" in pages_html(app)
+
+
+def test_an_empty_question_skips_the_sources_and_says_so(app: AppTest) -> None:
+    app.text_input(key="question").set_value("  ").run()
+    assert "No question: 4 sources skipped" in pages_html(app)
+    assert "Nothing" in strip(app).values()
+
+
+def test_without_the_embedding_model_lexical_search_goes_on_and_is_offered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    st.cache_resource.clear()
+    missing = SentenceTransformerEmbedder(tmp_path / "no-model-here")
+    monkeypatch.setattr(services, "shared_embedder", lambda _: missing)
+    app = opened(project="deploy-demo")
+    app.text_input(key="question").set_value("a question nobody embedded before").run()
+    assert "Search by meaning is not available" in pages_html(app)
+    assert len(charts(app)) == 3
+    next(button for button in app.button if button.label == "Use lexical search").click().run()
+    assert app.selectbox(key="search").value == "lexical"
+    assert "not available" not in pages_html(app)
+    st.cache_resource.clear()
+
+
+def failing(original: Callable[..., tuple[SourceResult, ...]], *, required: bool) -> Any:
+    def ask(*args: Any, **kwargs: Any) -> tuple[SourceResult, ...]:
+        first, *others = original(*args, **kwargs)
+        error = OSError(f"disk gone {HOSTILE}")
+        broken = replace(first, status="failed", candidates=(), error=error, required=required)
+        return (broken, *others)
+
+    return ask
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_a_failed_source_is_a_warning_with_the_partial_result_and_an_error_when_it_is_required(
+    monkeypatch: pytest.MonkeyPatch, required: bool
+) -> None:
+    st.cache_resource.clear()
+    monkeypatch.setattr(services, "ask_sources", failing(ask_sources, required=required))
+    app = opened(project="deploy-demo")
+    shown = pages_html(app)
+    assert "<img" not in shown
+    if required:
+        assert "The request cannot be served" in shown
+        assert not charts(app)
+    else:
+        assert "Source memory failed" in shown
+        assert "disk gone" in shown
+        assert len(charts(app)) == 3
+    st.cache_resource.clear()
+
+
+def test_an_unexpected_error_shows_no_traceback_and_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    st.cache_resource.clear()
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("inner secret")
+
+    monkeypatch.setattr(services, "ask_sources", broken)
+    app = opened(project="deploy-demo")
+    shown = pages_html(app)
+    assert "Something went wrong" in shown
+    assert "inner secret" not in shown
+    assert "inner secret" in caplog.text
+    st.cache_resource.clear()
+
+
+def _with_hostile_material() -> None:
+    from playground.app.material import keep
+    from playground.app.shell import main
+    from tests.app.test_compile_page import hostile_project
+
+    keep(hostile_project())
+    main()
+
+
+def hostile_project() -> Project:
+    demo = load_sample("deploy-demo")
+    added = with_memories(demo, [{"id": "h1", "text": f"How to ship billing {HOSTILE}"}], now=0)
+    return replace(added.project, question=f"How do I ship the billing service? {HOSTILE}")
+
+
+def test_hostile_material_is_never_markup_on_the_page() -> None:
+    app = AppTest.from_function(_with_hostile_material, default_timeout=OPENED)
+    app.query_params["project"] = "deploy-demo"
+    app.query_params["search"] = "lexical"
+    app.run()
+    assert "<img" not in pages_html(app)
+    assert not [element for element in app.markdown if "img" in element.value]
+    assert any(HOSTILE[:28] in json.dumps(pane, ensure_ascii=False) for pane in panes(app))
+
+
+def _with_nothing() -> None:
+    from playground.app.material import keep
+    from playground.app.shell import main
+    from playground.workspace import Project
+
+    if "emptied" not in __import__("streamlit").session_state:
+        keep(Project(name="deploy-demo", digest="sha256:empty"))
+    main()
+
+
+def test_an_empty_project_offers_a_sample_with_one_click() -> None:
+    app = AppTest.from_function(_with_nothing, default_timeout=OPENED)
+    app.query_params["project"] = "deploy-demo"
+    app.run()
+    assert "Nothing to compile yet" in pages_html(app)
+    app.button(key="open_sample").click().run()
+    assert app.selectbox(key="project").value == "bank-support"
+    assert len(charts(app)) == 3
