@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from playground.compiler.budget import ContextBudget
-from playground.errors import InvalidInputError
+from playground.errors import InvalidInputError, ProjectError
 from playground.messages import as_messages
 from playground.models import DEFAULT_MODEL_ID
 from playground.retrieval.corpus import Corpus
@@ -54,11 +54,29 @@ def load_project(name_or_path: str | Path) -> Project:
         ProjectError: When the folder is missing, damaged, of an unknown version, or leads outside itself;
             names the file, the line and the remedy.
     """
+    try:
+        return _loaded(_located(name_or_path))
+    except (OSError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+        name = Path(name_or_path).name[:80]
+        raise ProjectError(
+            f"The project {name!r} cannot be read: {reason}.",
+            remedy="Check the path and the rights of its files.",
+            project=name,
+        ) from error
+
+
+def _located(name_or_path: str | Path) -> Path:
     if isinstance(name_or_path, str) and is_sample(name_or_path):
-        path = sample_folder(name_or_path)
-    else:
-        path = Path(name_or_path).expanduser()
-        finish_interrupted_save(path)
+        return sample_folder(name_or_path)
+    if "\0" in str(name_or_path):
+        raise ProjectError("A path cannot hold a NUL character.", remedy="Correct the path.", project="")
+    path = Path(name_or_path).expanduser().absolute()
+    finish_interrupted_save(path)
+    return path
+
+
+def _loaded(path: Path) -> Project:
     folder = ProjectFolder(path)
     head = folder.json("project.json", dict, dict)
     if head.get("version") != FORMAT_VERSION:

@@ -106,6 +106,8 @@ def project_files(project: Project) -> dict[str, bytes]:
 
 def finish_interrupted_save(target: Path) -> None:
     """Put the previous project back when a crash fell between taking it away and setting the new one."""
+    if not target.name:
+        return  # the root of a disk has no neighbours
     previous = _previous(target)
     if not previous.is_dir():
         return

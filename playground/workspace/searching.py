@@ -93,7 +93,12 @@ class ProjectEmbedder:
             )
         here = set(known)
         missing = [at for at in range(len(texts)) if at not in here]
-        fresh = self._embedder.embed([texts[at] for at in missing], progress=progress, signal=signal)
+
+        def counted(done: int, _total: int) -> None:
+            if progress is not None:
+                progress(len(known) + done, len(texts))
+
+        fresh = self._embedder.embed([texts[at] for at in missing], progress=counted, signal=signal)
         vectors = np.empty((len(texts), fresh.shape[1]), dtype=np.float32)
         vectors[missing] = fresh
         if known:

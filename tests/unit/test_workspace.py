@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from playground.cancel import CancelToken
 from playground.compiler.querying import query_sources, run_sync
 from playground.compiler.values import ContextSourceRequest, SourceResult
 from playground.errors import ProjectError
 from playground.retrieval.documents import Document
+from playground.retrieval.embedding import Progress
+from playground.retrieval.index import Vectors
 from playground.workspace import (
     Project,
     VectorTable,
     load_project,
     load_sample,
+    project_embedder,
     project_sources,
     sample_projects,
     save_project,
@@ -231,6 +235,22 @@ def test_a_failed_save_leaves_the_old_project(demo: Path, monkeypatch: pytest.Mo
     assert [path.name for path in demo.parent.iterdir()] == ["demo"]
 
 
+def test_a_save_that_fails_in_the_middle_of_the_exchange_loses_nothing(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def refuse_the_new_one(self: Path, target: Path) -> Path:
+        if self.name.endswith(".tmp"):
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse_the_new_one)
+    with pytest.raises(ProjectError, match="Input/output error"):
+        save_project(replace(load_project(demo), title="New"), demo)
+    assert load_project(demo).title == "Deploy demo"
+
+
 def test_a_crash_between_the_two_renames_brings_the_old_project_back(demo: Path) -> None:
     demo.rename(demo.with_name(".demo.previous"))
     assert load_project(demo).title == "Deploy demo"
@@ -329,6 +349,14 @@ def test_a_damaged_project_is_one_typed_error_with_a_remedy(
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
+@pytest.mark.parametrize("path", ["", ".", "/", "..", "a\0b", "~nobody-of-that-name/x", "x" * 300, "\ud800"])
+def test_an_odd_path_is_a_typed_error(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProjectError) as caught:
+        load_project(path)
+    assert caught.value.remedy
+
+
 def test_a_missing_folder_is_a_typed_error(tmp_path: Path) -> None:
     with pytest.raises(ProjectError, match="no project folder 'nowhere'"):
         load_project(tmp_path / "nowhere")
@@ -366,6 +394,48 @@ def test_vectors_with_pickles_or_wrong_shapes_are_refused(demo: Path) -> None:
         np.savez(demo / "vectors.npz", **every)
         with pytest.raises(ProjectError, match=r"vectors\.npz is damaged"):
             load_project(demo)
+
+
+class Planted:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_vectors_never_run_code(demo: Path, tmp_path: Path) -> None:
+    planted = np.array([Planted(tmp_path / "ran")], dtype=object)
+    every: dict[str, Any] = dict.fromkeys(("model_id", "weights_digest", "text_digests", "vectors"), planted)
+    np.savez(demo / "vectors.npz", **every)
+    with pytest.raises(ProjectError, match="damaged"):
+        load_project(demo)
+    assert not (tmp_path / "ran").exists()
+
+
+class OtherModel:
+    """Another model of the same size: it points every text in one direction."""
+
+    model_id = "other"
+    weights_digest = "sha256:0"
+    dims = 384
+
+    def embed(
+        self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
+    ) -> Vectors:
+        return np.eye(1, self.dims, dtype=np.float32).repeat(len(texts), axis=0)
+
+
+def test_vectors_of_another_model_are_never_compared(demo: Path) -> None:
+    project = load_project(demo)
+    embedder = project_embedder(project, OtherModel())
+    assert embedder is not None
+    known = project.memories[0].latest.text
+    assert known in project.vectors
+    assert np.array_equal(embedder.embed([known]), OtherModel().embed([known]))
+    assert {c.score for c in answers(project, embedder=OtherModel(), mode="dense")["rag"].candidates} == {1.0}
 
 
 def test_equal_tables_give_equal_bytes_in_any_order() -> None:

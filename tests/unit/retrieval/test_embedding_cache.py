@@ -145,3 +145,7 @@ def test_threads_share_one_cache(cache: EmbeddingCache) -> None:
 def test_digests_take_any_text() -> None:
     assert text_digest("\ud800") != text_digest("\ufffd")
     assert text_digest("a") == hashlib.sha256(b"a").digest()
+
+
+def test_erased_bytes_are_overwritten_and_not_only_unlinked(cache: EmbeddingCache) -> None:
+    assert cache._connection.execute("PRAGMA secure_delete").fetchone() == (1,)
