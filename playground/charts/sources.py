@@ -31,6 +31,7 @@ NUMBERS = 246  # px for all of them
 CUT_END = 0.95
 STUBS = ((0.96, 0.976), (0.984, 1.0))
 GAP = 0.0014  # between two segments, in parts of the scale
+OUTLINE_MARGIN = 0.003  # by which the outline of a record stands out on either side, in parts of the scale
 DEMAND_OPACITY = 0.2
 HALF_TONE = 0.5
 
@@ -90,15 +91,8 @@ def _rows_of(item: SourceRow, y: float, selected: str | None, nonce: int) -> Ite
             description=text,
         )
         if segment.key == selected:
-            yield _row(
-                "outline",
-                y,
-                nonce,
-                x0=segment.start,
-                x1=inner,
-                key=segment.key,
-                description=f"Selected: {text}",
-            )
+            ends = {"x0": segment.start - OUTLINE_MARGIN, "x1": inner + OUTLINE_MARGIN}
+            yield _row("outline", y, nonce, **ends, key=segment.key, description=f"Selected: {text}")
     if item.granted_at is not None:
         text = f"{item.name}: {item.granted:,} tokens granted"
         yield _row("granted", y, nonce, x0=item.granted_at, description=text)
