@@ -16,7 +16,7 @@ function element(tag, className, text) {
 // Mount or update a pane. `spec` has name, role, label, build(state, data) and, optionally, mark(state, data).
 function showPane(component, spec) {
   const { parentElement, data, setTriggerValue } = component;
-  if (!data) return undefined;
+  if (!data) return;
   let state = mounted.get(parentElement);
   if (!state) {
     state = createState(parentElement, spec);
@@ -46,12 +46,8 @@ function showPane(component, spec) {
     if (elsewhere && data.selected !== state.picked) reveal(state);
     state.picked = null;
   }
-  return () => {
-    state.observer.disconnect();
-    clearTimeout(state.timer);
-    state.root.remove();
-    mounted.delete(parentElement);
-  };
+  // No clean-up is returned: it would run whenever a newer update overtakes this one, and take the pane away.
+  // Everything hangs off the shadow root and goes with it.
 }
 
 function createState(parentElement, spec) {
@@ -61,13 +57,15 @@ function createState(parentElement, spec) {
   root.setAttribute("aria-label", spec.label);
   const state = {
     root, spec, items: new Map(), digest: null, wanted: undefined, active: null, picked: null, pickedUntil: 0,
-    owed: false, timer: 0, send: () => {},
+    width: 0, made: 0, timer: 0, send: () => {},
   };
-  // A pane that mounts in a hidden tab has no height: what it owes is scrolled once it has one.
-  state.observer = new ResizeObserver(() => {
-    if (state.owed && root.clientHeight > 0) reveal(state);
-  });
-  state.observer.observe(root);
+  // A pane in a hidden tab has no width, and at another width its lines break elsewhere: the marked record is
+  // brought back into view whenever the width changed.
+  new ResizeObserver(() => {
+    if (root.clientWidth === state.width) return;
+    state.width = root.clientWidth;
+    reveal(state);
+  }).observe(root);
   root.addEventListener("click", (event) => {
     const item = event.target.closest("[data-key]");
     if (item && !textIsSelected(root)) pick(state, item.dataset.key, 0);
@@ -83,10 +81,10 @@ function keyed(state, node, key, label) {
   if (state.spec.role === "listbox") {
     node.setAttribute("role", "option");
     node.setAttribute("aria-selected", "false");
-    node.id = `item-${state.items.size}`;
+    node.id = `item-${state.made++}`;
   }
   if (label) node.setAttribute("aria-label", label);
-  state.items.set(key, node);
+  if (!state.items.has(key)) state.items.set(key, node);
   return node;
 }
 
@@ -134,12 +132,7 @@ function step(state, event) {
 
 // Scroll the pane itself: scrollIntoView would move the page as well.
 function reveal(state) {
-  state.owed = false;
-  if (!state.active) return;
-  if (state.root.clientHeight === 0) {
-    state.owed = true;
-    return;
-  }
+  if (!state.active || state.root.clientHeight === 0) return; // hidden: the observer reveals it later
   state.root.scrollTop = top(state.root, state.active) - REVEAL_OFFSET;
 }
 
