@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from playground.compiler.budget import ContextBudget
-from playground.compiler.compile import compile_context
+from playground.compiler.compile import compile_offers
 from playground.compiler.manifest import context_warnings
-from playground.compiler.querying import budget_hints, query_sources, run_sync
-from playground.compiler.values import KINDS, ContextPackage, ContextSourceRequest, SourceResult
+from playground.compiler.offers import prepare
+from playground.compiler.values import KINDS, ContextPackage, SourceResult
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, PlaygroundError
 from playground.escaping import one_line, replace_forbidden
-from playground.models import ModelEntry, ModelSpec, find_model, input_cost, keeps_tail
+from playground.models import ModelEntry, ModelSpec, find_model, input_cost
 from playground.tokenizers import load_tokenizer, tokenizer_estimator
 from playground.tokens import TokenEstimator
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from playground.retrieval.embedding import Embedder
+    from playground.retrieval.search import SearchMode
     from playground.workspace import Project
 
 __all__ = ["main"]
@@ -176,7 +177,7 @@ def _compiled(
     mode: Mode | None,
 ) -> _Compiled:
     # Brings NumPy, which the help does not need.
-    from playground.workspace import load_project  # noqa: PLC0415
+    from playground.workspace import ask_sources, compile_inputs, load_project  # noqa: PLC0415
 
     project = load_project(name)
     asked = project.question if question is None else question
@@ -186,26 +187,13 @@ def _compiled(
     own = project.budget.model_dump()
     merged = ContextBudget.parse({**own, **budget, "shares": {**own["shares"], **shares}})
     counter = _estimator(entry, estimator)
-    messages = project.request_messages(asked)
-    used = counter.estimate(messages) + counter.overhead(project.tools, provider=spec.provider)
     limit = project.candidates_per_source if candidates is None else candidates
     if limit < 1:
         raise InvalidInputError(f"--candidates is {limit}.", remedy="Let each source offer at least 1 record.")
-    request = ContextSourceRequest(
-        query=project.query(asked), scope=project.scope, limit=limit, messages=messages
-    )
-    hints = budget_hints(merged, context_tokens=merged.context_tokens(spec.input_tokens - used))
-    results = run_sync(query_sources(_sources(project, request.query, mode), request, hints=hints))
-    package = compile_context(
-        results=results,
-        messages=messages,
-        input_tokens=spec.input_tokens,
-        used_tokens=used,
-        budget=merged,
-        working_memory=project.working_memory,
-        estimator=counter,
-        tail_kept=keeps_tail(spec.model_id),
-    )
+    searched, embedder = _search(project, project.query(asked), mode)
+    results = ask_sources(project, asked, embedder=embedder, mode=searched, limit=limit)
+    inputs = compile_inputs(project, results, asked, model=spec, estimator=counter)
+    package = compile_offers(prepare(inputs), merged)
     return _Compiled(project, asked, results, package, entry, counter)
 
 
@@ -225,26 +213,21 @@ def _estimator(entry: ModelEntry, estimator: Estimator) -> TokenEstimator:
     return tokenizer_estimator(load_tokenizer(entry.tokenizer or ENCODING))
 
 
-def _sources(project: Project, query: str, mode: Mode | None) -> list[Any]:
-    """Return the project's sources; the embedding model is loaded only when the search cannot do without."""
-    from playground.workspace import project_sources, search_plan  # noqa: PLC0415
+def _search(project: Project, query: str, mode: Mode | None) -> tuple[SearchMode, Embedder | None]:
+    """Return how to search; the embedding model is loaded only when the search cannot do without."""
+    from playground.retrieval.embedding import load_embedder  # noqa: PLC0415  # torch follows with the first text
+    from playground.workspace import search_plan  # noqa: PLC0415
 
-    wanted = mode or (Mode.HYBRID if len(project.vectors) else Mode.LEXICAL)
-    if search_plan(project, query, mode=wanted.value).mode == wanted.value:
-        return list(project_sources(project, mode=wanted.value))
+    wanted: SearchMode = (mode or (Mode.HYBRID if len(project.vectors) else Mode.LEXICAL)).value
+    if search_plan(project, query, mode=wanted).mode == wanted:
+        return wanted, None
     try:
-        embedder = _embedder()
+        embedder = load_embedder()
         embedder.embed([query])
     except EmbeddingUnavailableError as error:
         _print_error(f"Warning: {error} Words alone are searched.")
-        return list(project_sources(project, mode="lexical"))
-    return list(project_sources(project, embedder, wanted.value))
-
-
-def _embedder() -> Embedder:
-    from playground.retrieval.embedding import load_embedder  # noqa: PLC0415  # torch follows with the first text
-
-    return load_embedder()
+        return "lexical", None
+    return wanted, embedder
 
 
 def _shares(texts: Sequence[str]) -> dict[str, float]:

@@ -1,0 +1,117 @@
+"""Every code block of the README does what it says.
+
+A block's language decides how it is held: ``python`` runs and prints the ``text`` block that follows it,
+``console`` commands run and succeed, ``mermaid`` names modules that exist, ``bash`` holds the two set-up
+commands: the first is run from a clean clone by ``test_installation``, the second is what CI calls.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+
+
+def blocks() -> list[Block]:
+    return [Block(language, text) for language, text in FENCE.findall(README.read_text(encoding="utf-8"))]
+
+
+def pythons() -> list[tuple[str, str]]:
+    found = blocks()
+    return [
+        (block.text, following.text)
+        for block, following in zip(found, [*found[1:], Block("", "")], strict=True)
+        if block.language == "python"
+    ]
+
+
+def commands() -> list[str]:
+    lines = [line for block in blocks() if block.language == "console" for line in block.text.splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+def test_every_block_is_of_a_language_that_a_test_here_holds() -> None:
+    languages = [block.language for block in blocks()]
+    assert set(languages) == {"bash", "python", "text", "console", "mermaid"}
+    for position, language in enumerate(languages):
+        if language == "text":
+            assert languages[position - 1] == "python", "an output block follows no program"
+
+
+def test_the_two_set_up_commands_stand_on_the_first_screen_and_are_what_ci_and_the_installation_test_run() -> (
+    None
+):
+    first_screen = README.read_text(encoding="utf-8").splitlines()[:40]
+    shown = "\n".join(first_screen)
+    app, tests = (block.text.strip() for block in blocks() if block.language == "bash")
+    assert app == "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/playground"
+    assert app in shown
+    assert tests in shown
+    assert tests == 'python3 -m venv .venv && .venv/bin/pip install ".[test]" && .venv/bin/python -m pytest'
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert tests in ci.replace("pip install --quiet", "pip install")
+
+
+@pytest.mark.parametrize(("program", "printed"), pythons())
+def test_the_python_example_prints_what_stands_below_it(program: str, printed: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == printed
+
+
+@pytest.mark.parametrize("command", commands())
+def test_the_command_runs(command: str, tmp_path: Path) -> None:
+    program, *arguments = shlex.split(command)
+    start = {"playground": [sys.executable, "-m", "playground.cli"], "python": [sys.executable]}[program]
+    inside = ROOT if arguments[:2] == ["-m", "pytest"] else tmp_path
+    done = subprocess.run(
+        [*start, *arguments],
+        cwd=inside,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_the_boxes_of_the_diagram_are_modules() -> None:
+    (diagram,) = (block.text for block in blocks() if block.language == "mermaid")
+    names = re.findall(r"\[([\w.]+)\]", diagram)
+    assert len(names) >= 8
+    for name in names:
+        assert importlib.util.find_spec(f"playground.{name}") is not None, name
+
+
+def test_the_picture_and_the_linked_files_exist() -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)]+)\)", README.read_text(encoding="utf-8"))
+    assert links
+    for link in links:
+        assert (ROOT / link).exists(), link
