@@ -6,7 +6,7 @@ import streamlit as st
 
 from playground.app import markup
 from playground.app.controls import apply_control
-from playground.views.notices import Notice
+from playground.views.notices import Notice, NoticeAction
 
 __all__ = ["show_notice"]
 
@@ -22,6 +22,12 @@ def show_notice(notice: Notice, *, key: str) -> None:
                         action.label,
                         key=f"act_{key}_{number}",
                         type="primary" if number == 0 else "secondary",
-                        on_click=apply_control,
-                        args=(action.control, action.value),
+                        on_click=_act,
+                        args=(action, notice.clears),
                     )
+
+
+def _act(action: NoticeAction, clears: str) -> None:
+    apply_control(action.control, action.value)
+    if clears:
+        apply_control(clears, None)

@@ -12,10 +12,11 @@ import streamlit as st
 
 from playground.app import markup
 from playground.app.controls import Settings, default_sizes, settings
+from playground.app.links import linked_notice
 from playground.app.notices import show_notice
 from playground.app.projects import load_project, project_names
 from playground.app.services import Compiled, Retrieval, compiled
-from playground.app.sidebar import LINK_PROBLEMS, draw_sidebar
+from playground.app.sidebar import draw_sidebar
 from playground.app.style import apply_style
 from playground.errors import PlaygroundError
 from playground.models import ModelEntry, catalogue
@@ -23,7 +24,6 @@ from playground.views.notices import (
     Notice,
     error_notice,
     failed_sources,
-    link_notice,
     no_projects_notice,
     search_notice,
     unexpected_notice,
@@ -61,7 +61,12 @@ def main() -> None:
     if not project_names():
         show_notice(no_projects_notice(), key="projects")
         return
-    draw_sidebar()
+    try:
+        draw_sidebar()
+    except PlaygroundError as error:
+        _logger.warning("The project cannot be opened: %s", error.to_json())
+        show_notice(_error_notice(error, None), key="project")
+        return
     with _skeleton():
         now = current()
     with st.container(key="strip"):
@@ -97,25 +102,27 @@ def retrieval_note(found: Retrieval) -> str:
 @contextmanager
 def _skeleton() -> Iterator[None]:
     """Show grey blocks in the panels' sizes until the session's first compile is there; later charts stay."""
+    # The place is there on every run: one element more or less makes the browser mount all below it anew.
+    place = st.empty()
     if st.session_state.get(RETRIEVAL) is not None:
         yield
         return
-    with st.empty():
-        with st.container():
-            for height in SKELETON:
-                st.skeleton(height)
-        yield
-        st.empty()
+    with place.container():
+        for height in SKELETON:
+            st.skeleton(height)
+    yield
+    place.empty()
 
 
 def _show_notices(now: Current) -> None:
-    notices = [link_notice(st.session_state.get(LINK_PROBLEMS) or ()), now.error]
+    notices = [linked_notice(), now.error]
     if now.compiled is not None:
         found = now.compiled.retrieval
         notices.append(error_notice(found.problem) if found.problem else search_notice(found.note))
         notices += failed_sources(now.compiled.package.manifest)
-    for number, notice in enumerate(notice for notice in notices if notice is not None):
-        show_notice(notice, key=str(number))
+    with st.container(key="notices"):  # one place for any number of them, for the same reason
+        for number, notice in enumerate(notice for notice in notices if notice is not None):
+            show_notice(notice, key=str(number))
 
 
 def _error_notice(error: PlaygroundError, chosen: Settings | None) -> Notice:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from playground.app.controls import ESTIMATORS, SEARCHES, default_positions, default_sizes, position
+from playground.app.links import LARGEST_WINDOW, read_link
 from playground.app.projects import load_project, project_names
 from playground.models import DEFAULT_MODEL_ID, catalogue
 from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, KnobSpec, effective_shares
-from playground.views.links import check_link
 from playground.workspace import Project
 
-__all__ = ["LINK_PROBLEMS", "draw_sidebar", "open_project"]
-
-LINK_PROBLEMS = "link_problems"
-LARGEST_WINDOW = 10_000_000  # tokens; beyond any model
+__all__ = ["draw_sidebar", "open_project"]
 
 
 def draw_sidebar() -> Project:
     """Draw all controls and return the chosen project."""
     with st.sidebar:
         st.html('<span class="cp-brand">Context playground</span>')
-        _note_link_problems()
+        read_link()
         project = _project()
         _model(project)
         with st.container(key="side_pair"):
@@ -88,6 +85,8 @@ def _model(project: Project) -> None:
     )
     entry = entries[st.session_state["model"]]
     window, reserve = default_sizes(project, entry)
+    if (st.session_state.get("output") or 0) > entry.max_output_tokens:
+        st.session_state["output"] = None  # it was entered for a model with longer answers
     left, right = st.columns(2, gap="small")
     left.number_input(
         "Window",
@@ -129,37 +128,17 @@ def _budget(project: Project) -> None:
 
 def _slider(spec: KnobSpec, defaults: dict[KnobName, float], shown: str) -> None:
     number = float if spec.is_fraction else round
+    default = defaults[spec.name]  # a project may recommend what lies beyond the control's own range
     st.slider(
         f"{spec.label} **{shown}**",
-        number(spec.least),
-        number(spec.most),
-        number(defaults[spec.name]),
+        number(min(spec.least, default)),
+        number(max(spec.most, default)),
+        number(default),
         number(spec.step),
         key=spec.name,
         bind="query-params",
         persist_state="session",
-        help=None,
     )
-
-
-def _note_link_problems() -> None:
-    """Remember what the link says and no control can take; the controls drop such values themselves."""
-    names = project_names()
-    raw = {name: str(value) for name, value in st.query_params.to_dict().items()}
-    project = load_project(raw["project"] if raw.get("project") in names else names[0])
-    problems = check_link(
-        raw,
-        choices={
-            "project": names,
-            "model": [entry.model_id for entry in catalogue()],
-            "sample": [scenario.id for scenario in project.scenarios],
-            "estimator": ESTIMATORS,
-            "search": SEARCHES,
-        },
-        limits={"window": (1, LARGEST_WINDOW), "output": (0, LARGEST_WINDOW)},
-    )
-    if problems:
-        st.session_state[LINK_PROBLEMS] = problems
 
 
 def _spec(name: KnobName) -> KnobSpec:

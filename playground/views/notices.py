@@ -55,6 +55,8 @@ class Notice:
     sentence: tuple[tuple[str, bool], ...]
     """Text and whether it is bold."""
     actions: tuple[NoticeAction, ...] = ()
+    clears: str = ""
+    """What each of its buttons sets to ``None`` besides, so that the notice goes."""
 
 
 def error_notice(
@@ -133,8 +135,13 @@ def search_notice(note: str) -> Notice | None:
     return Notice("info", "Search by words", ((note, False),)) if note else None
 
 
-def link_notice(problems: Sequence[LinkProblem]) -> Notice | None:
-    """Return the notice that names what a link said and was not used; ``None`` when all was."""
+def link_notice(problems: Sequence[LinkProblem], *, models: Sequence[str] = ()) -> Notice | None:
+    """Return the notice that names what a link said and was not used; ``None`` when all was.
+
+    Args:
+        problems: What was not used.
+        models: Known models whose names are near the one in the link.
+    """
     if not problems:
         return None
     sentence: list[tuple[str, bool]] = []
@@ -147,7 +154,9 @@ def link_notice(problems: Sequence[LinkProblem]) -> Notice | None:
         ]
     sentence.append(("The defaults are used instead.", False))
     title = "A value in the link was not used" if len(problems) == 1 else "Values in the link were not used"
-    return Notice("warning", title, tuple(sentence), (NoticeAction("Dismiss", "link_problems", None),))
+    near = [NoticeAction(f"Use {name}", "model", name) for name in models]
+    actions = (*near, NoticeAction("Dismiss", "link_problems", None))
+    return Notice("warning", title, tuple(sentence), actions, clears="link_problems")
 
 
 def _overflow_actions(

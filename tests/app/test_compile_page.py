@@ -229,6 +229,33 @@ def test_the_link_notice_stays_until_it_is_dismissed() -> None:
     assert "was not used" not in pages_html(app)
 
 
+def test_a_model_may_be_linked_in_any_spelling_that_is_known() -> None:
+    app = opened(model="anthropic/claude-opus-5.5")
+    assert app.selectbox(key="model").value == "claude-opus-5-5"
+    assert "was not used" not in pages_html(app)
+
+
+def test_an_unknown_model_in_a_link_offers_the_near_names() -> None:
+    app = opened(model="claude-opus-5-55")
+    assert "one of" in pages_html(app)
+    button = next(button for button in app.button if button.label.startswith("Use claude"))
+    button.click().run()
+    assert app.selectbox(key="model").value == button.label.removeprefix("Use ")
+    assert "was not used" not in pages_html(app)
+
+
+def test_an_output_reserve_beyond_the_linked_model_is_named() -> None:
+    app = opened(model="gpt-4", output="100000")
+    assert "a whole number from 0 to 4,096" in pages_html(app)
+
+
+def test_a_reserve_that_the_next_model_cannot_answer_is_taken_back(app: AppTest) -> None:
+    app.number_input(key="output").set_value(9_000).run()
+    app.selectbox(key="model").set_value("gpt-4").run()
+    assert not app.exception
+    assert app.number_input(key="output").value is None
+
+
 def test_a_hostile_value_in_a_link_is_shown_as_text() -> None:
     shown = pages_html(opened(ratio=HOSTILE[:30]))
     assert "<img" not in shown

@@ -1,0 +1,63 @@
+"""What the address of the page says: checked before the controls read it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from playground.app.controls import ESTIMATORS, SEARCHES
+from playground.app.projects import load_project, project_names
+from playground.errors import UnknownModelError
+from playground.models import DEFAULT_MODEL_ID, ModelEntry, catalogue, find_model
+from playground.views.links import check_link
+from playground.views.notices import Notice, link_notice
+
+__all__ = ["LARGEST_WINDOW", "linked_notice", "read_link"]
+
+LARGEST_WINDOW = 10_000_000  # tokens; beyond any model
+LINK_PROBLEMS = "link_problems"
+MODEL_NAMES = "link_models"
+
+
+def read_link() -> None:
+    """Remember what the link says and no control can take; the controls drop such values themselves.
+
+    A model may be written in any spelling that the catalogue knows. Values that were used before stay out of
+    it: they are in session state, and the link follows them.
+    """
+    raw = {name: str(value) for name, value in st.query_params.to_dict().items()}
+    names = project_names()
+    project = load_project(raw["project"] if raw.get("project") in names else names[0])
+    known = {entry.model_id: entry for entry in catalogue()}
+    entry = _linked_model(raw, known) or known.get(project.model_id, known[DEFAULT_MODEL_ID])
+    problems = check_link(
+        raw,
+        choices={
+            "project": names,
+            "model": known,
+            "sample": [scenario.id for scenario in project.scenarios],
+            "estimator": ESTIMATORS,
+            "search": SEARCHES,
+        },
+        limits={"window": (1, LARGEST_WINDOW), "output": (0, entry.max_output_tokens)},
+    )
+    if problems:
+        st.session_state[LINK_PROBLEMS] = problems
+
+
+def linked_notice() -> Notice | None:
+    """Return the notice of values that were not used, until somebody dismisses it."""
+    names = st.session_state.get(MODEL_NAMES) or ()
+    return link_notice(st.session_state.get(LINK_PROBLEMS) or (), models=names)
+
+
+def _linked_model(raw: dict[str, str], known: dict[str, ModelEntry]) -> ModelEntry | None:
+    model = raw.get("model")
+    if model is None or model in known:
+        return known.get(model or "")
+    try:
+        entry = find_model(model)
+    except UnknownModelError as error:
+        st.session_state[MODEL_NAMES] = error.suggestions
+        return None
+    st.session_state["model"] = raw["model"] = entry.model_id
+    return entry
