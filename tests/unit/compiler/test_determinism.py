@@ -252,6 +252,7 @@ def test_r47_numbers_have_one_form_on_every_platform() -> None:
     scores: list[tuple[float, str]] = [
         (0.1, "0.1"),
         (1, "1.0"),
+        (-0.0, "0.0"),
         (1e-07, "1e-07"),
         (1 / 3, "0.3333333333333333"),
     ]
