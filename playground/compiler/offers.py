@@ -79,6 +79,7 @@ class CompileInputs:
             if not isinstance(value, Iterable):
                 raise InvalidInputError(f"{name} is a {type(value).__name__}.", remedy="Pass a list.")
             object.__setattr__(self, name, tuple(value))
+        object.__setattr__(self, "messages", as_messages(self.messages))
 
     @property
     def room(self) -> int:
@@ -201,7 +202,6 @@ def prepare(inputs: CompileInputs) -> Offers:
 def _check(inputs: CompileInputs) -> None:
     for name in ("input_tokens", "used_tokens", "step", "retrieval_pass"):
         whole_number(getattr(inputs, name), f"{name}")
-    as_messages(inputs.messages)
     for name, kind in _TYPES.items():
         if not isinstance(getattr(inputs, name), kind):
             raise InvalidInputError(f"{name} is a {type(getattr(inputs, name)).__name__}.")

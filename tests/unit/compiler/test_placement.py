@@ -53,6 +53,14 @@ def test_a_mandatory_record_that_stands_is_not_placed_twice() -> None:
     assert again(record, stands=False) == [("a", "mandatory")]
 
 
+def test_r66_a_history_may_come_from_a_generator() -> None:
+    history: Any = (message for message in (QUESTION, BLOCK))
+    package = compiled(
+        offer(ContextCandidate("a", "one", 1.0, revision=1)), messages=history, placed=[placed()]
+    )
+    assert reasons(package) == [("a", "already-placed")]
+
+
 def test_r88_a_later_pass_adds_only_what_is_new() -> None:
     old, new = ContextCandidate("a", "one", 1.0, revision=1), ContextCandidate("b", "two", 0.5)
     package = compiled(offer(old, new), messages=[QUESTION, BLOCK], placed=[placed()])
