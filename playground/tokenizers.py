@@ -16,32 +16,13 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from playground.errors import InvalidInputError
-from playground.messages import (
-    ImagePart,
-    Message,
-    Part,
-    ReasoningPart,
-    TextPart,
-    ToolResultPart,
-    ToolUsePart,
-    UnknownPart,
-)
-from playground.tokens import (
-    CHARACTERS_PER_TOKEN,
-    FILE_TOKENS,
-    IMAGE_TOKENS,
-    MESSAGE_TOKENS,
-    TOOL_PART_TOKENS,
-    UNKNOWN_PART_TOKENS,
-    TokenEstimator,
-    compact_json,
-)
+from playground.tokens import CHARACTERS_PER_TOKEN, TokenEstimator, message_tokens
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -181,7 +162,7 @@ def tokenizer_estimator(tokenizer: Tokenizer, *, framing_tokens: int | None = No
     """
     if isinstance(tokenizer, HeuristicTokenizer):
         return TokenEstimator(framing_tokens=framing_tokens)
-    count = partial(_count_messages, tokenizer)
+    count = partial(message_tokens, count_text=tokenizer.count)
     return TokenEstimator(count, framing_tokens=framing_tokens, name=tokenizer.name)
 
 
@@ -227,26 +208,3 @@ def _tiktoken(encoding: str) -> Encoding:
     import tiktoken  # noqa: PLC0415
 
     return tiktoken.get_encoding(encoding)
-
-
-def _count_messages(tokenizer: Tokenizer, messages: Sequence[Message]) -> float:
-    return sum(
-        MESSAGE_TOKENS + sum(_count_part(tokenizer, part) for part in message.parts) for message in messages
-    )
-
-
-def _count_part(tokenizer: Tokenizer, part: Part) -> int:
-    match part:
-        case TextPart() | ReasoningPart():
-            return tokenizer.count(part.text)
-        case ImagePart():
-            return IMAGE_TOKENS
-        case ToolUsePart():
-            return tokenizer.count(compact_json(part.input)) + TOOL_PART_TOKENS
-        case ToolResultPart(result=result):
-            text = result if isinstance(result, str) else compact_json(result)
-            return tokenizer.count(text) + TOOL_PART_TOKENS
-        case UnknownPart(data=data) if data.get("type") in {"document", "file"}:
-            content = data.get("data")
-            return tokenizer.count(content) if isinstance(content, str) else FILE_TOKENS
-    return UNKNOWN_PART_TOKENS

@@ -31,6 +31,7 @@ __all__ = [
     "TextTokenEstimator",
     "TokenEstimator",
     "compact_json",
+    "message_tokens",
 ]
 
 CHARACTERS_PER_TOKEN = 3.6  # characters; the heuristic's only ratio
@@ -93,7 +94,7 @@ class TokenEstimator:
             counted = _tokenizer_count(self._count_tokens, values)
             if counted is not None:
                 return counted
-        return float(sum(MESSAGE_TOKENS + sum(map(_part_tokens, message.parts)) for message in values))
+        return message_tokens(values, _heuristic_count)
 
     def estimate(self, messages: Sequence[Message | Mapping[str, Any]]) -> int:
         """Return ``ceil(base × factor)``, in tokens; 0 for an empty list."""
@@ -195,6 +196,20 @@ class TextTokenEstimator:
         return max(1, self._estimator.piece_tokens(text))
 
 
+def message_tokens(messages: Sequence[Message], count_text: Callable[[str], float]) -> float:
+    """Return the base count of messages when text is counted by ``count_text``, in tokens.
+
+    4 a message, 10 around a tool call or result, 1,600 an image, 1,000 a document that is not text, 8 a part of
+    unknown kind; everything else is text, tool data as compact JSON.
+    """
+    return float(
+        sum(
+            MESSAGE_TOKENS + sum(_part_tokens(part, count_text) for part in message.parts)
+            for message in messages
+        )
+    )
+
+
 def compact_json(value: Any) -> str:
     """Return compact JSON with non-ASCII characters kept; an unserialisable value gives the empty string."""
     try:
@@ -203,26 +218,29 @@ def compact_json(value: Any) -> str:
         return ""
 
 
-def _part_tokens(part: Part) -> float:
-    match part:
-        case TextPart() | ReasoningPart():
-            return len(part.text) / CHARACTERS_PER_TOKEN
-        case ImagePart():
-            return IMAGE_TOKENS
-        case ToolUsePart():
-            return len(compact_json(part.input)) / CHARACTERS_PER_TOKEN + TOOL_PART_TOKENS
-        case ToolResultPart(result=result):
-            text = result if isinstance(result, str) else compact_json(result)
-            return len(text) / CHARACTERS_PER_TOKEN + TOOL_PART_TOKENS
-        case UnknownPart(data=data) if data.get("type") in {"document", "file"}:
-            content = data.get("data")
-            return len(content) / CHARACTERS_PER_TOKEN if isinstance(content, str) else FILE_TOKENS
-    return UNKNOWN_PART_TOKENS
-
-
 def _tokenizer_count(count_tokens: CountTokens, messages: Sequence[Message]) -> float | None:
     try:
         counted = float(count_tokens(messages))
     except Exception:  # noqa: BLE001  # a caller's tokenizer may raise anything; the heuristic takes over
         return None
     return counted if math.isfinite(counted) and counted >= 0 else None
+
+
+def _part_tokens(part: Part, count_text: Callable[[str], float]) -> float:
+    match part:
+        case TextPart() | ReasoningPart():
+            return count_text(part.text)
+        case ImagePart():
+            return IMAGE_TOKENS
+        case ToolUsePart():
+            return count_text(compact_json(part.input)) + TOOL_PART_TOKENS
+        case ToolResultPart(result=result):
+            return count_text(result if isinstance(result, str) else compact_json(result)) + TOOL_PART_TOKENS
+        case UnknownPart(data=data) if data.get("type") in {"document", "file"}:
+            content = data.get("data")
+            return count_text(content) if isinstance(content, str) else FILE_TOKENS
+    return UNKNOWN_PART_TOKENS
+
+
+def _heuristic_count(text: str) -> float:
+    return len(text) / CHARACTERS_PER_TOKEN
