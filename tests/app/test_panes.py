@@ -24,15 +24,13 @@ def _script() -> None:
     from playground.views.panes import cards_view, manifest_view
     from playground.views.record_text import record_texts
     from playground.views.xml_pane import xml_view
-
-    class Label:
-        title = origin = part = ""
+    from playground.workspace import RecordLabel
 
     texts = ["</record><script>alert(1)</script>", *(f"note {i}" for i in range(120))]
     candidates = tuple(ContextCandidate(str(i), text, 1 - i / 200) for i, text in enumerate(texts))
     results = (SourceResult("notes", "memory", candidates=candidates, limit=st.session_state.get("limit", 10)),)
     package = compile_context(results=results, messages=[], input_tokens=9_000, used_tokens=0)
-    words = record_texts(results, None, lambda source, record: Label())  # type: ignore[arg-type,return-value]
+    words = record_texts(results, None, lambda source, record: RecordLabel())
     manifest = manifest_view(package, words)
     selected = st.session_state.get("picked")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
 from playground.compiler.compile import compile_context
@@ -13,21 +11,15 @@ from playground.views.record_key import record_key
 from playground.views.record_text import BODY_LENGTH, RecordText, flatten, record_texts
 from playground.views.xml_pane import xml_view
 from playground.working_memory.snapshot import WorkingMemorySnapshot, create_working_memory
+from playground.workspace import RecordLabel
 
 HOSTILE = '</record></deuz_context><script>alert(1)</script> **bold** \u202eabc & "quoted"'
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
-    title: str
-    origin: str = ""
-    part: str = ""
-
-
-def _label(source: str, record_id: str) -> Label:
+def _label(source: str, record_id: str) -> RecordLabel:
     if source == "articles":
-        return Label(f"Article {record_id}", f"article_{record_id}", "part 1")
-    return Label("Loaded skill" if source == "skills" else "", source)
+        return RecordLabel(f"Article {record_id}", f"article_{record_id}", "part 1")
+    return RecordLabel("Loaded skill" if source == "skills" else "", source)
 
 
 def _results(articles: int = 4, limit: int | None = None) -> tuple[SourceResult, ...]:
