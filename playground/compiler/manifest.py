@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, field_serializer, field_validator
 
 from playground.compiler.values import Kind, SourceStatus, text_digest
 from playground.errors import InvalidInputError, PlaygroundError
+from playground.redaction import redact
 from playground.values import RecordedValue
 
 if TYPE_CHECKING:
@@ -45,19 +46,7 @@ Refresh = Literal["initial", "reused", "host-request", "task-changed", "redacted
 Fallback = Literal["pass-limit", "source-failed"]
 EstimatorName = Literal["heuristic", "tokenizer", "provider"]
 MANIFEST_VERSION: Literal[1] = 1
-ERROR_MESSAGE_LENGTH = 200  # code points of an error's message that a manifest keeps
-SEARCHED_LENGTH = 20_000  # code points searched for credentials; far more than can be shown
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-# Credentials in their usual shapes: labelled values, bearer tokens, vendor-prefixed keys, passwords in URLs.
-_SECRETS = re.compile(
-    r"""(?ix)
-    (?:api[-_ ]?key|secret|token|passw(?:or)?d|authorization)\b["']?\s*[:=]\s*["']?(?:bearer\s+)?[^\s"',;]+
-    | \bbearer\s+[a-z0-9._~+/=-]{8,}
-    | \b(?:sk|pk|rk|ghp|gho|ghs|xox[abp]|glpat|akia)[-_]?[a-z0-9_-]{12,}
-    | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)
-    | \beyJ[\w-]{8,}\.[\w-]+\.?[\w-]*
-    """
-)
 
 
 class ManifestEntry(NamedTuple):
@@ -319,13 +308,6 @@ def summarise_error(error: BaseException | None) -> SourceErrorSummary | None:
         return None
     code = getattr(error, "code", None) if isinstance(error, PlaygroundError) else None
     return SourceErrorSummary(name=type(error).__name__, code=code, message=redact(str(error)))
-
-
-def redact(text: str) -> str:
-    """Replace credentials and cut to ``ERROR_MESSAGE_LENGTH`` code points."""
-    clean = _SECRETS.sub("[redacted]", text[:SEARCHED_LENGTH])
-    clean = _LONE_SURROGATE.sub("\ufffd", clean)
-    return clean if len(clean) <= ERROR_MESSAGE_LENGTH else clean[: ERROR_MESSAGE_LENGTH - 1] + "…"
 
 
 def _reason_of(summary: SourceSummary) -> str:

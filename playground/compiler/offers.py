@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, islice
-from operator import attrgetter, eq
+from operator import attrgetter
 from typing import Any, get_args
 
 from playground.compiler.manifest import EstimatorKind, Fallback, Reason, Refresh
 from playground.compiler.placement import standing_placements
+from playground.compiler.ranking import (
+    ordered,
+    ranked,
+    settle_repeated_texts,
+    settled_in_source,
+    twin_groups,
+)
 from playground.compiler.rendering import (
     record_overhead,
     record_piece,
@@ -168,16 +174,16 @@ def prepare(inputs: CompileInputs) -> Offers:
     settled: list[Reason | None] = []
     standing = standing_placements(inputs.placed, inputs.messages)
     for number, result in enumerate(inputs.results):
-        ordered = _ordered(result.candidates)
-        candidates += ordered
-        sources += [number] * len(ordered)
-        tokens += counter.count(result, ordered)
-        settled += _settled_in_source(result, ordered, inputs.placed, standing)
+        listed = ordered(result.candidates)
+        candidates += listed
+        sources += [number] * len(listed)
+        tokens += counter.count(result, listed)
+        settled += settled_in_source(result, listed, inputs.placed, standing)
     contenders = [i for i, reason in enumerate(settled) if reason is None]
     flags = list(map(attrgetter("mandatory"), candidates))
     mandatory = [i for i in contenders if flags[i]]
-    mandatory = _settle_repeated_texts(contenders, mandatory, candidates, settled, standing)
-    ranking = _ranking([i for i in contenders if settled[i] is None and not flags[i]], candidates)
+    mandatory = settle_repeated_texts(contenders, mandatory, candidates, settled, standing)
+    ranking = ranked([i for i in contenders if settled[i] is None and not flags[i]], candidates)
     kinds = [result.kind for result in inputs.results]
     by_kind = {kind: [i for i in ranking if kinds[sources[i]] == kind] for kind in dict.fromkeys(kinds)}
     memory = _memory_offers(inputs)
@@ -191,7 +197,7 @@ def prepare(inputs: CompileInputs) -> Offers:
         mandatory=mandatory,
         ranking=ranking,
         by_kind=by_kind,
-        twins=_twins(ranking, candidates),
+        twins=twin_groups(ranking, candidates),
         memory=memory,
         frame_tokens=inputs.estimator.estimate([Message("user", frame)]),
         required_tokens=0,
@@ -226,99 +232,6 @@ def _check(inputs: CompileInputs) -> None:
             ) from result.error
 
 
-def _ordered(candidates: Sequence[ContextCandidate]) -> list[ContextCandidate]:
-    """Mandatory first, then descending score; equal scores in the total order of ``tie_key``."""
-    ordered = sorted(candidates, key=attrgetter("score"), reverse=True)
-    # Sorting by the float alone is fast; only runs of equal scores need the long key.
-    scores = list(map(attrgetter("score"), ordered))
-    ties = list(compress(range(len(scores)), map(eq, scores, islice(scores, 1, None))))
-    while ties:
-        last = ties.pop()
-        first = last
-        while ties and ties[-1] == first - 1:
-            first = ties.pop()
-        ordered[first : last + 2] = sorted(ordered[first : last + 2], key=ContextCandidate.tie_key)
-    if any(map(attrgetter("mandatory"), ordered)):
-        ordered.sort(key=lambda candidate: not candidate.mandatory)
-    return ordered
-
-
-def _settled_in_source(
-    result: SourceResult,
-    ordered: Sequence[ContextCandidate],
-    placed: Sequence[PlacedEntry],
-    standing: Sequence[PlacedEntry],
-) -> list[Reason | None]:
-    """Reasons that follow from the record's identity: limit, already placed, superseded, offered twice."""
-    settled: list[Reason | None] = [None] * len(ordered)
-    mandatory = sum(map(attrgetter("mandatory"), ordered))
-    if result.limit is not None and len(ordered) > mandatory + result.limit:
-        first = mandatory + result.limit
-        settled[first:] = ["limit"] * (len(ordered) - first)
-    placed = [entry for entry in placed if entry.source == result.source_id]
-    if not placed and len(set(map(attrgetter("record_id"), ordered))) == len(ordered):
-        return settled
-    newest: dict[str, int] = {}
-    known = [(entry.record_id, entry.revision) for entry in placed]
-    known += [(candidate.record_id, candidate.revision) for candidate in ordered]
-    for record_id, revision in known:
-        newest[record_id] = max(newest.get(record_id, -1), _revision(revision))
-    here = {(entry.record_id, entry.digest) for entry in standing if entry.source == result.source_id}
-    seen: set[str] = set()
-    for index, candidate in enumerate(ordered):
-        if settled[index] is not None:
-            continue
-        if (candidate.record_id, candidate.digest) in here:
-            settled[index] = "already-placed"
-        elif _revision(candidate.revision) < newest[candidate.record_id]:
-            settled[index] = "superseded"
-        elif candidate.record_id in seen:
-            settled[index] = "duplicate"
-        else:
-            seen.add(candidate.record_id)
-    return settled
-
-
-def _settle_repeated_texts(
-    contenders: Sequence[int],
-    mandatory: Sequence[int],
-    candidates: Sequence[ContextCandidate],
-    settled: list[Reason | None],
-    standing: Sequence[PlacedEntry],
-) -> list[int]:
-    """Mark contenders whose text is in the history or mandatory anyway; return the mandatory ones left."""
-    taken = {entry.digest for entry in standing}
-    kept = []
-    for i in mandatory:
-        if candidates[i].digest in taken:
-            settled[i] = "duplicate"
-        else:
-            taken.add(str(candidates[i].digest))
-            kept.append(i)
-    if taken:
-        for i in contenders:
-            if candidates[i].digest in taken and not candidates[i].mandatory:
-                settled[i] = "duplicate"
-    return kept
-
-
-def _ranking(contenders: list[int], candidates: Sequence[ContextCandidate]) -> list[int]:
-    # Contenders come in source order and in rank order within a source, and the sort is stable.
-    scores = list(map(attrgetter("score"), candidates))
-    return sorted(contenders, key=scores.__getitem__, reverse=True)
-
-
-def _twins(ranking: Sequence[int], candidates: Sequence[ContextCandidate]) -> dict[int, int]:
-    digests = [candidates[i].digest for i in ranking]
-    if len(set(digests)) == len(digests):
-        return {}
-    groups: dict[str | None, list[int]] = {}
-    for i, digest in zip(ranking, digests, strict=True):
-        groups.setdefault(digest, []).append(i)
-    shared = [members for members in groups.values() if len(members) > 1]
-    return {i: number for number, members in enumerate(shared) for i in members}
-
-
 def _memory_offers(inputs: CompileInputs) -> MemoryOffers:
     snapshot = inputs.working_memory
     if snapshot is None:
@@ -342,10 +255,6 @@ def _with_required_tokens(offers: Offers) -> Offers:
         **{name: getattr(offers, name) for name in Offers.__slots__ if name != "required_tokens"},
         required_tokens=required,
     )
-
-
-def _revision(value: int | None) -> int:
-    return -1 if value is None else value
 
 
 class _PieceCounter:

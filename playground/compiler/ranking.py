@@ -1,0 +1,114 @@
+"""Ranking: the order of candidates, and which of them are settled before any budget is looked at.
+
+Pure. Every order is total: descending score, then source order, then id, revision, digest and the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress, islice
+from operator import attrgetter, eq
+
+from playground.compiler.manifest import Reason
+from playground.compiler.values import ContextCandidate, PlacedEntry, SourceResult
+
+__all__ = ["ordered", "ranked", "settle_repeated_texts", "settled_in_source", "twin_groups"]
+
+
+def ordered(candidates: Sequence[ContextCandidate]) -> list[ContextCandidate]:
+    """Return one source's candidates: mandatory first, then by descending score, then by ``tie_key``."""
+    listed = sorted(candidates, key=attrgetter("score"), reverse=True)
+    # Sorting by the float alone is fast; only runs of equal scores need the long key.
+    scores = list(map(attrgetter("score"), listed))
+    ties = list(compress(range(len(scores)), map(eq, scores, islice(scores, 1, None))))
+    while ties:
+        last = ties.pop()
+        first = last
+        while ties and ties[-1] == first - 1:
+            first = ties.pop()
+        listed[first : last + 2] = sorted(listed[first : last + 2], key=ContextCandidate.tie_key)
+    if any(map(attrgetter("mandatory"), listed)):
+        listed.sort(key=lambda candidate: not candidate.mandatory)
+    return listed
+
+
+def settled_in_source(
+    result: SourceResult,
+    listed: Sequence[ContextCandidate],
+    placed: Sequence[PlacedEntry],
+    standing: Sequence[PlacedEntry],
+) -> list[Reason | None]:
+    """Return the reasons that follow from identity: limit, already placed, superseded, offered twice."""
+    settled: list[Reason | None] = [None] * len(listed)
+    mandatory = sum(map(attrgetter("mandatory"), listed))
+    if result.limit is not None and len(listed) > mandatory + result.limit:
+        first = mandatory + result.limit
+        settled[first:] = ["limit"] * (len(listed) - first)
+    placed = [entry for entry in placed if entry.source == result.source_id]
+    if not placed and len(set(map(attrgetter("record_id"), listed))) == len(listed):
+        return settled
+    newest: dict[str, int] = {}
+    known = [(entry.record_id, entry.revision) for entry in placed]
+    known += [(candidate.record_id, candidate.revision) for candidate in listed]
+    for record_id, revision in known:
+        newest[record_id] = max(newest.get(record_id, -1), _revision(revision))
+    here = {(entry.record_id, entry.digest) for entry in standing if entry.source == result.source_id}
+    seen: set[str] = set()
+    for index, candidate in enumerate(listed):
+        if settled[index] is not None:
+            continue
+        if (candidate.record_id, candidate.digest) in here:
+            settled[index] = "already-placed"
+        elif _revision(candidate.revision) < newest[candidate.record_id]:
+            settled[index] = "superseded"
+        elif candidate.record_id in seen:
+            settled[index] = "duplicate"
+        else:
+            seen.add(candidate.record_id)
+    return settled
+
+
+def settle_repeated_texts(
+    contenders: Sequence[int],
+    mandatory: Sequence[int],
+    candidates: Sequence[ContextCandidate],
+    settled: list[Reason | None],
+    standing: Sequence[PlacedEntry],
+) -> list[int]:
+    """Mark contenders whose text is in the history or mandatory anyway; return the mandatory ones left."""
+    taken = {entry.digest for entry in standing}
+    kept = []
+    for i in mandatory:
+        if candidates[i].digest in taken:
+            settled[i] = "duplicate"
+        else:
+            taken.add(str(candidates[i].digest))
+            kept.append(i)
+    if taken:
+        for i in contenders:
+            if candidates[i].digest in taken and not candidates[i].mandatory:
+                settled[i] = "duplicate"
+    return kept
+
+
+def ranked(contenders: Sequence[int], candidates: Sequence[ContextCandidate]) -> list[int]:
+    """Return contenders by descending score, then in source order, then as ``ordered`` left them."""
+    # Contenders come in source order and in rank order within a source, and the sort is stable.
+    scores = list(map(attrgetter("score"), candidates))
+    return sorted(contenders, key=scores.__getitem__, reverse=True)
+
+
+def twin_groups(ranking: Sequence[int], candidates: Sequence[ContextCandidate]) -> dict[int, int]:
+    """Return a group number for each of the ranked candidates whose text another one shares."""
+    digests = [candidates[i].digest for i in ranking]
+    if len(set(digests)) == len(digests):
+        return {}
+    groups: dict[str | None, list[int]] = {}
+    for i, digest in zip(ranking, digests, strict=True):
+        groups.setdefault(digest, []).append(i)
+    shared = [members for members in groups.values() if len(members) > 1]
+    return {i: number for number, members in enumerate(shared) for i in members}
+
+
+def _revision(value: int | None) -> int:
+    return -1 if value is None else value
