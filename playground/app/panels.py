@@ -65,7 +65,8 @@ def waterfall_panel(view: WaterfallView) -> None:
                     waterfall_chart.rows(panel),
                     waterfall_chart.spec(),
                     key=f"chart_{key}",
-                    alt=f"{panel.title}: {', '.join(f'{row.name} {row.number}' for row in panel.rows)} tokens",
+                    # A name that changes would draw the chart anew; each bar says its own number.
+                    alt=f"{panel.title}: {panel.caption}, in tokens",
                 )
 
 
@@ -79,7 +80,7 @@ def sources_panel(view: SourcesView) -> None:
             key="chart_sources",
             on_select=_pick_segment,
             selection_mode=sources_chart.SELECTION,
-            alt="; ".join(row.description for row in view.rows),
+            alt="Tokens wanted, granted and used by each kind of source; a click on a segment marks its record",
         )
 
 

@@ -114,6 +114,17 @@ def test_a_slider_move_compiles_again_and_asks_no_source(app: AppTest) -> None:
     assert app.session_state["retrieval"] == asked
 
 
+def test_a_slider_move_sends_rows_alone_so_that_charts_are_updated_in_place(app: AppTest) -> None:
+    def frame(chart: Any) -> tuple[str, str, str]:
+        return chart.proto.id, chart.proto.spec, chart.proto.alt
+
+    before = [(frame(chart), chart.proto.data.data) for chart in charts(app)]
+    app.slider(key="max_tokens").set_value(256).run()
+    after = [(frame(chart), chart.proto.data.data) for chart in charts(app)]
+    assert [same for same, _ in before] == [same for same, _ in after]
+    assert all(old != new for (_, old), (_, new) in zip(before, after, strict=True))
+
+
 @pytest.mark.parametrize("knob", [*KNOBS])
 def test_no_knob_of_the_budget_asks_a_source(app: AppTest, knob: str) -> None:
     asked = app.session_state["retrieval"]
