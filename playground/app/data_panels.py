@@ -193,6 +193,7 @@ def _job_offered(project: Project) -> None:
         key=MODEL,
         placeholder=model,
         max_chars=300,
+        persist_state="session",
         help="A sentence-transformers name or a local folder. A name that is not on this computer is fetched.",
     )
     label = f"Embed {plural(len(view.missing), 'text')}" if view.missing else "All texts are embedded"

@@ -1,0 +1,64 @@
+"""The Data page in a real browser: files, rows, embedding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.driver import choose, open_page, settle, strip
+
+
+@pytest.fixture
+def app(page: Page, server: str) -> Page:
+    open_page(page, server, query="?project=deploy-demo&search=lexical")
+    choose(page, "Data")
+    expect(page.locator(".pane.preview")).to_be_visible()
+    return page
+
+
+def test_uploaded_files_are_read_one_by_one_and_join_the_next_compile(app: Page, tmp_path: Path) -> None:
+    good, bad = tmp_path / "billing.md", tmp_path / "scan.txt"
+    good.write_text("# Billing\n\nShip the billing service from the release branch.", encoding="utf-8")
+    bad.write_bytes(b"%PDF-1.7 binary")
+    before = strip(app)
+    app.locator('.st-key-add_files input[type="file"]').set_input_files([good, bad])
+    expect(app.locator('[data-testid="stFileChip"]')).to_have_count(2)
+    app.get_by_role("button", name="Add documents").click()
+    settle(app)
+    notes = app.locator(".cp-note")
+    expect(notes.filter(has_text="1 document read")).to_be_visible()
+    expect(notes.filter(has_text="scan.txt is a PDF, not text. Export it as Markdown")).to_be_visible()
+    expect(app.locator(".pane.preview")).to_contain_text("Ship the billing service from the release branch.")
+    expect(app.locator(".cp-strip").first).not_to_have_text(before)
+    choose(app, "Compile")
+    expect(app.locator(".pane.cards .card").filter(has_text="Ship the billing service")).to_have_count(1)
+
+
+def test_a_click_on_a_row_shows_its_text(app: Page) -> None:
+    table = app.locator('[data-testid="stDataFrame"]')
+    box = table.bounding_box()
+    assert box is not None
+    app.mouse.click(box["x"] + 60, box["y"] + 34 + 28 * 1.5)  # the second row; the table is drawn on a canvas
+    expect(app.locator(".pane.preview")).to_contain_text("To undo a release")
+
+
+def test_opening_another_sample_switches_the_whole_app(app: Page) -> None:
+    app.locator(".st-key-open_bank-support button").click()
+    expect(app.get_by_label("Project", exact=True)).to_have_value("bank-support")
+    expect(app.locator(".cp-tiles")).to_contain_text("698")
+    expect(app.locator(".pane.preview")).to_contain_text("Opening Personal Checking Accounts")
+
+
+def test_a_model_that_cannot_be_fetched_is_a_notice_and_search_by_words_goes_on(app: Page) -> None:
+    box = app.locator(".st-key-embedding_model input")
+    box.fill("no-such-owner/no-such-model")
+    box.press("Enter")
+    settle(app)
+    app.locator(".st-key-embed button").click()
+    note = app.locator(".cp-note").filter(has_text="no-such-owner/no-such-model")
+    expect(note).to_be_visible(timeout=40_000)
+    expect(app.locator(".st-key-embed button")).to_be_enabled()
+    choose(app, "Compile")
+    assert app.locator(".pane.cards .card").count() > 0
