@@ -179,7 +179,8 @@ def test_r60_a_plain_compile_refers_to_no_stored_package() -> None:
 @pytest.mark.parametrize("failures", [0, 1, 2])
 def test_r61_r62_one_warning_per_failed_source_in_source_order(failures: int) -> None:
     results = [offer(source_id=f"s{i}", **(FAILED if i < failures else {})) for i in (2, 0, 1)]
-    manifest = compiled(*results).manifest
+    others = [offer(source_id="skipped", status="skipped"), offer(source_id="reused", status="reused")]
+    manifest = compiled(*results, *others).manifest
     warnings = context_warnings(manifest)
     assert [warning["type"] for warning in warnings] == ["context-source-failed"] * failures
     assert [warning["setting"] for warning in warnings] == [f"s{i}" for i in (2, 0, 1) if i < failures]
