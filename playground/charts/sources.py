@@ -58,10 +58,17 @@ def spec() -> dict[str, Any]:
 
 
 def chart(
-    view: SourcesView, *, selected: str | None = None, theme: Theme = "light", width: int = 720
+    view: SourcesView, *, selected: str | None = None, theme: Theme = "light", width: int = 640
 ) -> alt.LayerChart:
-    """Return the chart for a notebook, ``width`` px wide; see ``rows`` for ``selected``."""
-    return standalone(spec(), rows(view, selected=selected), theme=theme, width=width)
+    """Return the chart for a notebook, bars and numbers ``width`` px wide; see ``rows`` for ``selected``."""
+    return standalone(
+        spec(),
+        rows(view, selected=selected),
+        title="Sources",
+        caption="tokens: demand pale, granted a tick, used solid, used and reallocated in half tone",
+        theme=theme,
+        width=width,
+    )
 
 
 def _rows_of(item: SourceRow, y: float, selected: str | None, nonce: int) -> Iterator[Row]:

@@ -42,7 +42,7 @@ def chart(view: WaterfallView, *, theme: Theme = "light", width: int = 420) -> a
         theme: Which colours to use.
         width: Of one panel's bars and numbers, in px.
     """
-    panels = {panel.title: rows(panel) for panel in (view.window, view.pool)}
+    panels = [(panel.title, f"{panel.caption}, in tokens", rows(panel)) for panel in (view.window, view.pool)]
     return side_by_side(spec(), panels, theme=theme, width=width)
 
 

@@ -59,5 +59,10 @@ def test_all_rows_have_the_same_fields() -> None:
 
 def test_a_notebook_gets_the_chart_with_data_and_palette() -> None:
     data = sources.chart(VIEW).to_dict()
-    assert data["width"] == 720
+    assert data["width"] == 640
     assert data["config"]["range"]["category"][1] == "#1E6A4B"
+    assert "half tone" in data["title"]["subtitle"]
+
+
+def test_a_notebook_chart_names_one_font_because_lists_lose_all_text_in_png_files() -> None:
+    assert "," not in sources.chart(VIEW).to_dict()["config"]["font"]
