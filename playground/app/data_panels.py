@@ -24,7 +24,7 @@ from playground.views.load_report import REPORT, load_report
 from playground.views.notices import Notice, error_notice
 from playground.views.words import plural
 from playground.workspace import Project
-from playground.workspace.additions import load_memories, with_documents, with_memories
+from playground.workspace.additions import load_memories, with_documents, with_memories, with_vectors
 
 __all__ = ["add_panel", "embedding_panel", "projects_panel", "report", "tables_panel", "tiles"]
 
@@ -85,7 +85,7 @@ def embedding_panel(project: Project) -> None:
     """Show what has a vector; embed the rest behind a button, with progress and cancel."""
     job: EmbeddingJob | None = st.session_state.get(JOB)
     with st.container(key="panel_embedding", height="stretch"):
-        if job is not None and job.project.name == project.name:
+        if job is not None:
             _job_running(job)
         else:
             _job_offered(project)
@@ -206,15 +206,15 @@ def _job_offered(project: Project) -> None:
 
 @st.fragment(run_every=0.5)
 def _job_running(job: EmbeddingJob) -> None:
-    markup.head("Embedding", job.model)
+    markup.head("Embedding", f"{job.project.name}, {job.model}")
     st.progress(job.done / job.total if job.total else 0.0, text=progress_text(job.done, job.total))
     st.button("Cancel", key="cancel_embedding", on_click=job.cancel)
     if job.state == "running":
         return
     del st.session_state[JOB]
-    if job.result is not None:
-        keep(job.result)
-        use_model(job.result.vectors.model_id, job.model)
+    if job.vectors is not None:
+        keep(with_vectors(load_project(job.project.name), job.vectors))
+        use_model(job.vectors.model_id, job.model)
     st.session_state[REPORT] = () if job.error is None else (error_notice(job.error),)
     st.rerun()
 

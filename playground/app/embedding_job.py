@@ -19,7 +19,6 @@ from playground.errors import CallCancelledError, EmbeddingUnavailableError
 from playground.retrieval.embedding import Embedder, load_embedder
 from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache
 from playground.workspace import Project, VectorTable
-from playground.workspace.additions import with_vectors
 from playground.workspace.build_samples import embedded_texts
 
 __all__ = ["EmbeddingJob", "cache_path"]
@@ -30,7 +29,8 @@ _logger = logging.getLogger(__name__)
 class EmbeddingJob:
     """One run over all texts of a project that have no vector yet.
 
-    Vectors are kept on disk as they are made: a run that was cancelled goes on where it stopped.
+    Vectors are kept on disk as they are made: a run that was cancelled goes on where it stopped. The run gives
+    vectors and not a project, because material may have been added meanwhile.
 
     Args:
         project: What is embedded.
@@ -48,7 +48,7 @@ class EmbeddingJob:
         self.total = 0
         self.state: Literal["running", "done", "cancelled", "failed"] = "running"
         self.error: EmbeddingUnavailableError | None = None
-        self.result: Project | None = None
+        self.vectors: VectorTable | None = None
         self._token = CancelToken()
         self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
 
@@ -66,7 +66,7 @@ class EmbeddingJob:
 
     def _run(self) -> None:
         try:
-            self.result = self._embedded()
+            self.vectors = self._embedded()
             self.state = "done"
         except CallCancelledError:
             self.state = "cancelled"
@@ -83,7 +83,7 @@ class EmbeddingJob:
             )
             self.state = "failed"
 
-    def _embedded(self) -> Project:
+    def _embedded(self) -> VectorTable:
         texts = embedded_texts(self.project)
         cache = EmbeddingCache(cache_path())
         try:
@@ -97,10 +97,9 @@ class EmbeddingJob:
             fresh = embedder.embed(missing, progress=self._report, signal=self._token)
             vectors = fresh if rows is None or not known else np.concatenate([rows, fresh])
             ordered = [*(texts[at] for at in known), *missing]
-            made = VectorTable.of(
+            return VectorTable.of(
                 ordered, vectors, model_id=embedder.model_id, weights_digest=embedder.weights_digest
             )
-            return with_vectors(self.project, made)
         finally:
             cache.close()
 

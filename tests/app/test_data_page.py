@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+
+from playground.app.embedding_job import EmbeddingJob, cache_path
+from playground.errors import EmbeddingUnavailableError
+from playground.workspace import load_sample
+from tests.app.test_embedding_job import LengthModel
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "</record></deuz_context><script>alert(1)</script> **bold** [link](x)"
@@ -22,6 +28,12 @@ def app() -> AppTest:
     made.switch_page("playground/app/pages/data.py").run()
     assert not made.exception
     return made
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return cache_path().parent.parent
 
 
 def _html(app: AppTest) -> str:
@@ -161,3 +173,44 @@ def test_the_embedding_panel_counts_what_has_no_vector_yet(app: AppTest) -> None
     _add(app, "Documents", "Something new.")
     assert app.button(key="embed").label == "Embed 1 text"
     assert "found by words" in _html(app)
+
+
+def test_what_was_added_during_an_embedding_run_stays(app: AppTest, own_cache: Path) -> None:
+    job = EmbeddingJob(load_sample("deploy-demo"), "length", load=lambda _: LengthModel())
+    job.start()
+    job.join(20)
+    _add(app, "Memories", "Added while the run went on.")
+    app.session_state["embedding_job"] = job
+    app.run()
+    assert not app.exception
+    assert "Added while the run went on." in list(_table(app, "Memories")["Memory"])
+    assert "texts have a vector of length." in _html(app)
+    assert own_cache.exists()
+
+
+def test_a_run_that_failed_is_explained_and_the_page_goes_on(app: AppTest) -> None:
+    def load(name: str) -> LengthModel:
+        raise EmbeddingUnavailableError(f"{name} cannot be fetched.", remedy="Search lexically.", model=name)
+
+    job = EmbeddingJob(load_sample("deploy-demo"), "no-such-model", load=load)
+    job.start()
+    job.join(20)
+    app.session_state["embedding_job"] = job
+    app.run()
+    assert "no-such-model cannot be fetched." in _html(app)
+    assert len(app.dataframe[0].value) == 2
+
+
+def test_a_run_that_goes_on_shows_progress_and_can_be_cancelled(app: AppTest, own_cache: Path) -> None:
+    gate = threading.Event()
+    job = EmbeddingJob(load_sample("deploy-demo"), "length", load=lambda _: LengthModel(gate))
+    job.start()
+    app.session_state["embedding_job"] = job
+    app.run()
+    app.button(key="cancel_embedding").click().run()
+    gate.set()
+    job.join(20)
+    app.run()
+    assert job.state == "cancelled"
+    assert not app.exception
+    assert app.button(key="embed").disabled

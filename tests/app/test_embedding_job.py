@@ -16,7 +16,7 @@ from playground.retrieval.documents import Document
 from playground.retrieval.embedding import Progress
 from playground.retrieval.index import Vectors
 from playground.workspace import Project
-from playground.workspace.additions import with_documents
+from playground.workspace.additions import with_documents, with_vectors
 from playground.workspace.build_samples import embedded_texts
 
 
@@ -64,21 +64,21 @@ def test_every_text_gets_a_vector_and_progress_ends_at_the_total() -> None:
     project = _project("one", "two")
     job = _run(project, LengthModel())
     assert job.state == "done"
-    assert job.result is not None
-    assert all(text in job.result.vectors for text in embedded_texts(project))
+    assert job.vectors is not None
+    assert all(text in job.vectors for text in embedded_texts(project))
     assert job.done == job.total == len(embedded_texts(project))
-    assert job.result.digest != project.digest
 
 
 def test_only_new_texts_are_embedded_and_known_vectors_stay() -> None:
-    first = _run(_project("one"), LengthModel()).result
+    start = _project("one")
+    first = _run(start, LengthModel()).vectors
     assert first is not None
     model = LengthModel()
-    grown = with_documents(first, [Document("new", "New", "three")]).project
+    grown = with_documents(with_vectors(start, first), [Document("new", "New", "three")]).project
     job = _run(grown, model)
     assert model.asked == ["New\nthree"]
-    assert job.result is not None
-    assert len(job.result.vectors) == len(first.vectors) + 1
+    assert job.vectors is not None
+    assert len(job.vectors) == len(first) + 1
 
 
 def test_a_cancelled_run_ends_and_leaves_the_project_alone() -> None:
@@ -88,7 +88,7 @@ def test_a_cancelled_run_ends_and_leaves_the_project_alone() -> None:
     job.cancel()
     gate.set()
     job.join(20)
-    assert (job.state, job.result) == ("cancelled", None)
+    assert (job.state, job.vectors) == ("cancelled", None)
 
 
 def test_vectors_made_before_a_stop_are_not_made_again() -> None:

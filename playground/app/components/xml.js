@@ -27,6 +27,7 @@ function markMissing(state, data) {
 
 function copyButton(data) {
   const holder = element("div", "copy");
+  holder.setAttribute("aria-live", "polite");
   const button = element("button", "", "Copy XML");
   button.type = "button";
   button.addEventListener("click", async (event) => {

@@ -1,0 +1,60 @@
+"""Which version of a project a session sees."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from playground.app.material import SHELF_SIZE
+
+
+def _script() -> None:
+    import streamlit as st
+
+    from playground.app.material import discard, keep, own_project
+    from playground.workspace import Project
+
+    for name in st.session_state.pop("to_keep", ()):
+        keep(Project(name=name, digest=f"sha256:{name}"))
+    for name in st.session_state.pop("to_discard", ()):
+        discard(name)
+    own = own_project("mine")
+    st.text(own.digest if own else "as it came")
+
+
+def _app() -> AppTest:
+    return AppTest.from_function(_script, default_timeout=20)
+
+
+def _with(app: AppTest, **state: tuple[str, ...]) -> str:
+    for name, value in state.items():
+        app.session_state[name] = value
+    app.run()
+    assert not app.exception
+    return str(app.text[0].value)
+
+
+def test_a_session_sees_what_it_added_until_it_discards_it() -> None:
+    app = _app()
+    assert _with(app) == "as it came"
+    assert _with(app, to_keep=("mine",)) == "sha256:mine"
+    assert _with(app) == "sha256:mine"
+    assert _with(app, to_discard=("mine",)) == "as it came"
+
+
+def test_another_session_sees_the_project_as_it_came() -> None:
+    assert _with(_app(), to_keep=("mine",)) == "sha256:mine"
+    assert _with(_app()) == "as it came"
+
+
+def test_the_least_recently_used_project_goes_first_when_the_shelf_is_full() -> None:
+    app = _app()
+    _with(app, to_keep=("mine",))
+    others = tuple(f"other {number}" for number in range(SHELF_SIZE))
+    assert _with(app, to_keep=others[:-1]) == "sha256:mine"
+    assert _with(app, to_keep=others) == "as it came"
+
+
+def test_session_state_holds_digests_only() -> None:
+    app = _app()
+    _with(app, to_keep=("mine",))
+    assert app.session_state["material"] == {"mine": "sha256:mine"}
