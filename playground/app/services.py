@@ -7,6 +7,7 @@ and runs selection, rendering and views alone.
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from playground.views.xml_pane import XmlView, xml_view
 from playground.workspace import Project, search_plan
 from playground.workspace.compiling import ask_sources, compile_inputs
 
-__all__ = ["Compiled", "Retrieval", "compiled", "retrieve"]
+__all__ = ["Compiled", "Retrieval", "compiled", "loads_model", "retrieve"]
 
 _numbers = itertools.count(1)
 Positions = tuple[tuple[Knob, float], ...]
@@ -85,6 +86,18 @@ class _Counted:
     messages: tuple[Message, ...]
     estimator: TokenEstimator
     tokenizer: Tokenizer
+
+
+def loads_model(settings: Settings) -> bool:
+    """Whether a compile first loads the embedding model, which takes seconds, once a process."""
+    project = load_project(settings.project)
+    return (
+        settings.search != "lexical"
+        and bool(settings.question.strip())
+        and "sentence_transformers" not in sys.modules
+        and project.query(settings.question) not in project.vectors
+        and _embedder(project) is not None
+    )
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

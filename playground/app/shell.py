@@ -15,7 +15,7 @@ from playground.app.controls import Settings, default_sizes, settings
 from playground.app.links import linked_notice
 from playground.app.notices import show_notice
 from playground.app.projects import load_project, project_names
-from playground.app.services import Compiled, Retrieval, compiled
+from playground.app.services import Compiled, Retrieval, compiled, loads_model
 from playground.app.sidebar import draw_sidebar
 from playground.app.style import apply_style
 from playground.errors import PlaygroundError
@@ -67,7 +67,7 @@ def main() -> None:
         _logger.warning("The project cannot be opened: %s", error.to_json())
         show_notice(_error_notice(error, None), key="project")
         return
-    with _skeleton():
+    with _waiting():
         now = current()
     with st.container(key="strip"):
         markup.strip(now.compiled.strip if now.compiled else None)
@@ -100,18 +100,32 @@ def retrieval_note(found: Retrieval) -> str:
 
 
 @contextmanager
-def _skeleton() -> Iterator[None]:
-    """Show grey blocks in the panels' sizes until the session's first compile is there; later charts stay."""
+def _waiting() -> Iterator[None]:
+    """Show grey blocks in the panels' sizes until the session's first compile is there; later charts stay.
+
+    Loading the embedding model is said in words.
+    """
     # The place is there on every run: one element more or less makes the browser mount all below it anew.
     place = st.empty()
-    if st.session_state.get(RETRIEVAL) is not None:
+    if _loads_model():
+        with place, st.spinner("Loading the embedding model to search by meaning. This happens once."):
+            yield
+        place.empty()
+    elif st.session_state.get(RETRIEVAL) is not None:
         yield
-        return
-    with place.container():
-        for height in SKELETON:
-            st.skeleton(height)
-    yield
-    place.empty()
+    else:
+        with place.container():
+            for height in SKELETON:
+                st.skeleton(height)
+        yield
+        place.empty()
+
+
+def _loads_model() -> bool:
+    try:
+        return loads_model(settings(load_project(st.session_state["project"])))
+    except PlaygroundError:
+        return False  # the compile is about to say why
 
 
 def _show_notices(now: Current) -> None:

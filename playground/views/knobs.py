@@ -42,7 +42,6 @@ class KnobSpec:
     step: float
     default: float
     is_fraction: bool
-    help: str
     slot: Slot | None = None
 
     def written(self, value: float) -> str:
@@ -65,7 +64,6 @@ CANDIDATES = KnobSpec(
     step=4,
     default=48,
     is_fraction=False,
-    help="How many records each source may offer. Changing it asks the sources again.",
 )
 KNOBS: dict[Knob, KnobSpec] = {
     "ratio": KnobSpec(
@@ -76,7 +74,6 @@ KNOBS: dict[Knob, KnobSpec] = {
         step=0.005,
         default=_DEFAULT.ratio,
         is_fraction=True,
-        help="Part of the free room that added context may take.",
     ),
     "max_tokens": KnobSpec(
         "max_tokens",
@@ -86,7 +83,6 @@ KNOBS: dict[Knob, KnobSpec] = {
         step=64,
         default=_DEFAULT.max_tokens,
         is_fraction=False,
-        help="Upper bound of the added context, in tokens.",
     ),
     "working_memory_tokens": KnobSpec(
         "working_memory_tokens",
@@ -96,7 +92,6 @@ KNOBS: dict[Knob, KnobSpec] = {
         step=64,
         default=_DEFAULT.working_memory_tokens,
         is_fraction=False,
-        help="What working memory may take of the budget for its optional lines, in tokens.",
         slot="working-memory",
     ),
     **{
@@ -108,7 +103,6 @@ KNOBS: dict[Knob, KnobSpec] = {
             step=0.01,
             default=_DEFAULT.shares[kind],
             is_fraction=True,
-            help=f"Weight of {KIND_LABELS[kind].lower()} among the four; the number is the effective share.",
             slot=kind,
         )
         for kind, knob in SHARE_KNOBS.items()
