@@ -53,6 +53,7 @@ class Retrieval:
     results: tuple[SourceResult, ...]
     texts: RecordTexts
     seconds: float
+    """How long the sources took, without loading the model."""
     problem: EmbeddingUnavailableError | None = None
     """Set when lexical search had to stand in for search by meaning."""
     note: str = ""
@@ -117,7 +118,6 @@ def retrieve(
         search: How records are found.
         candidates: How many records each source may offer.
     """
-    start = time.perf_counter()
     loaded = load_project(project)
     embedder = _embedder(loaded) if search != "lexical" else None
     query = loaded.query(question) if question.strip() else ""
@@ -127,12 +127,14 @@ def retrieve(
             embedder.embed([query])
     except EmbeddingUnavailableError as error:
         problem, search, embedder = error, "lexical", None
+    start = time.perf_counter()  # searching alone; the model may just have been loaded
     results = ask_sources(loaded, question, embedder=embedder, mode=search, limit=candidates)
+    seconds = time.perf_counter() - start
     return Retrieval(
         number=next(_numbers),
         results=results,
         texts=record_texts(results, loaded.working_memory, loaded.label),
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
         problem=problem,
         note=search_plan(loaded, query, embedder=embedder, mode=search).notice if query else "",
     )
