@@ -191,7 +191,7 @@ def _compiled(
     if limit < 1:
         raise InvalidInputError(f"--candidates is {limit}.", remedy="Let each source offer at least 1 record.")
     searched, embedder = _search(project, project.query(asked), mode)
-    results = ask_sources(project, asked, embedder=embedder, mode=searched, limit=limit)
+    results = ask_sources(project, asked, embedder=embedder, mode=searched, limit=limit, model=spec)
     inputs = compile_inputs(project, results, asked, model=spec, estimator=counter)
     package = compile_offers(prepare(inputs), merged)
     return _Compiled(project, asked, results, package, entry, counter)
@@ -199,7 +199,7 @@ def _compiled(
 
 def _model(project: Project, model_id: str | None) -> tuple[ModelEntry, ModelSpec]:
     entry = find_model(model_id or project.model_id)
-    if model_id is None or entry == find_model(project.model_id):
+    if model_id is None or entry.model_id == project.model_id:
         return entry, project.model
     # Another model has its own window; the reserve goes with the task.
     wanted = project.max_output_tokens

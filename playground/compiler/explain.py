@@ -143,7 +143,9 @@ def nearest_change(
         try:
             turned = with_knob(budget, knob, _value(knob, units))
             selection = select(offers, turned)
-            if not offers.inputs.estimator.counts_by_length:
+            inside = selection.reasons[candidate] in SELECTED
+            if inside and not offers.inputs.estimator.counts_by_length:
+                # Rendering can only drop, so it is done only for what selection let in.
                 selection, _, _ = fit_blocks(offers, selection)
         except ContextBudgetExceededError:
             return False

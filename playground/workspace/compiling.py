@@ -29,6 +29,7 @@ def ask_sources(
     embedder: Embedder | None = None,
     mode: SearchMode = "hybrid",
     limit: int | None = None,
+    model: ModelSpec | None = None,
 ) -> tuple[SourceResult, ...]:
     """Ask the project's sources and return one result each; a failing one is a failed result.
 
@@ -38,18 +39,21 @@ def ask_sources(
         embedder: See ``project_sources``.
         mode: ``hybrid``, ``dense`` or ``lexical``.
         limit: Records that each source may offer; the project's figure by default.
+        model: Whose room bounds the shares that sources are told; without it max tokens alone does.
     """
     asked = project.question if question is None else question
-    spec = project.model
     messages = project.request_messages(asked)
-    room = spec.input_tokens - TokenEstimator().estimate(messages)
+    context_tokens = project.budget.max_tokens
+    if model is not None:
+        room = model.input_tokens - TokenEstimator().estimate(messages)
+        context_tokens = project.budget.context_tokens(room)
     request = ContextSourceRequest(
         query=project.query(asked) if asked.strip() else "",
         scope=project.scope,
         limit=project.candidates_per_source if limit is None else limit,
         messages=messages,
     )
-    hints = budget_hints(project.budget, context_tokens=project.budget.context_tokens(room))
+    hints = budget_hints(project.budget, context_tokens=context_tokens)
     return run_sync(query_sources(project_sources(project, embedder, mode), request, hints=hints))
 
 
@@ -100,6 +104,6 @@ def compile_project(
     Raises:
         ContextBudgetExceededError: When mandatory content does not fit.
     """
-    results = ask_sources(project, question, embedder=embedder, mode=mode)
+    results = ask_sources(project, question, embedder=embedder, mode=mode, model=model)
     inputs = compile_inputs(project, results, question, model=model, estimator=estimator)
     return compile_offers(prepare(inputs), project.budget if budget is None else budget)
