@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import math
+import operator
+from typing import Any, Self, SupportsFloat
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from playground.errors import InvalidInputError
 
-__all__ = ["RecordedValue", "Value"]
+__all__ = ["RecordedValue", "Value", "as_float", "whole_number"]
+
+LARGEST_WHOLE_NUMBER = 2**53  # above it floats, and JSON readers that use them, no longer count by one
 
 _NOT_VALID = " is not valid: "
 
@@ -75,3 +79,27 @@ def invalid_input(value: type[BaseModel], error: ValidationError) -> InvalidInpu
             remedies[where] = f"{where} is: {field.description}"
     remedy = " ".join(text for text in remedies.values() if text)
     return InvalidInputError(f"{value.__name__}{_NOT_VALID}{'; '.join(problems)}.", remedy=remedy)
+
+
+def whole_number(value: object, subject: str) -> int:
+    """Return ``value`` as an int of at least 0 and at most 2**53.
+
+    Raises:
+        InvalidInputError: For bools, fractions, strings, negative and huge numbers; names the subject.
+    """
+    if not isinstance(value, bool):
+        try:
+            number = operator.index(value)  # type: ignore[arg-type]  # TypeError is the answer for the rest
+        except TypeError:
+            number = -1
+        if 0 <= number <= LARGEST_WHOLE_NUMBER:
+            return number
+    raise InvalidInputError(f"{subject} is {value!r:.50}.", remedy="Give a whole number of 0 or more.")
+
+
+def as_float(number: SupportsFloat) -> float:
+    """Return a number as a float; one too large for it gives infinity."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from playground.compiler.values import KINDS, Kind, as_float, whole_number
+from playground.compiler.values import KINDS, Kind
 from playground.errors import InvalidInputError
-from playground.values import RecordedValue
+from playground.values import RecordedValue, as_float, whole_number
 
 __all__ = ["DEFAULT_CONTEXT_BUDGET", "ContextBudget", "ContextShares"]
 

@@ -35,14 +35,13 @@ from playground.compiler.values import (
     ContextSourceRequest,
     PlacedEntry,
     SourceResult,
-    whole_number,
 )
 from playground.errors import SourceError
 from playground.messages import Message, as_messages
 from playground.models import ModelSpec, keeps_tail
 from playground.scope import MemoryScope
 from playground.tokens import TokenEstimator
-from playground.values import RecordedValue
+from playground.values import RecordedValue, whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["ContextCompiler", "ContextCompilerState"]

@@ -14,7 +14,6 @@ from typing import Any, get_args
 from playground.compiler.manifest import EstimatorKind, Fallback, Reason, Refresh
 from playground.compiler.placement import standing_placements
 from playground.compiler.ranking import (
-    ordered,
     ranked,
     settle_repeated_texts,
     settled_in_source,
@@ -34,11 +33,11 @@ from playground.compiler.values import (
     Kind,
     PlacedEntry,
     SourceResult,
-    whole_number,
 )
 from playground.errors import InvalidInputError, InvalidRequestError, Phase
 from playground.messages import Message, as_messages
 from playground.tokens import TokenEstimator
+from playground.values import whole_number
 from playground.working_memory.rendering import SECTIONS, MemoryLine, memory_lines
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
@@ -174,7 +173,7 @@ def prepare(inputs: CompileInputs) -> Offers:
     settled: list[Reason | None] = []
     standing = standing_placements(inputs.placed, inputs.messages)
     for number, result in enumerate(inputs.results):
-        listed = ordered(result.candidates)
+        listed = result.ranked
         candidates += listed
         sources += [number] * len(listed)
         tokens += counter.count(result, listed)

@@ -6,30 +6,12 @@ Pure. Every order is total: descending score, then source order, then id, revisi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress, islice
-from operator import attrgetter, eq
+from operator import attrgetter
 
 from playground.compiler.manifest import Reason
 from playground.compiler.values import ContextCandidate, PlacedEntry, SourceResult
 
-__all__ = ["ordered", "ranked", "settle_repeated_texts", "settled_in_source", "twin_groups"]
-
-
-def ordered(candidates: Sequence[ContextCandidate]) -> list[ContextCandidate]:
-    """Return one source's candidates: mandatory first, then by descending score, then by ``tie_key``."""
-    listed = sorted(candidates, key=attrgetter("score"), reverse=True)
-    # Sorting by the float alone is fast; only runs of equal scores need the long key.
-    scores = list(map(attrgetter("score"), listed))
-    ties = list(compress(range(len(scores)), map(eq, scores, islice(scores, 1, None))))
-    while ties:
-        last = ties.pop()
-        first = last
-        while ties and ties[-1] == first - 1:
-            first = ties.pop()
-        listed[first : last + 2] = sorted(listed[first : last + 2], key=ContextCandidate.tie_key)
-    if any(map(attrgetter("mandatory"), listed)):
-        listed.sort(key=lambda candidate: not candidate.mandatory)
-    return listed
+__all__ = ["ranked", "settle_repeated_texts", "settled_in_source", "twin_groups"]
 
 
 def settled_in_source(
@@ -92,7 +74,7 @@ def settle_repeated_texts(
 
 
 def ranked(contenders: Sequence[int], candidates: Sequence[ContextCandidate]) -> list[int]:
-    """Return contenders by descending score, then in source order, then as ``ordered`` left them."""
+    """Return contenders by descending score, then in source order, then as in their source."""
     # Contenders come in source order and in rank order within a source, and the sort is stable.
     scores = list(map(attrgetter("score"), candidates))
     return sorted(contenders, key=scores.__getitem__, reverse=True)

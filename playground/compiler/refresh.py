@@ -12,9 +12,8 @@ from pydantic import BeforeValidator, Field
 
 from playground.compiler.manifest import Refresh
 from playground.compiler.placement import is_compiler_block
-from playground.compiler.values import whole_number
 from playground.messages import Message, TextPart
-from playground.values import RecordedValue
+from playground.values import RecordedValue, whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = [
