@@ -72,7 +72,9 @@ def server(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "XDG_CACHE_HOME": str(home / "cache"),
         "HF_HUB_OFFLINE": "1",
     }
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    # No watcher, as when installed: a file saved during the run would load its module a second time.
+    options = ["--server.port", str(port), "--server.fileWatcherType", "none"]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)
         try:
@@ -83,9 +85,9 @@ def server(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             process.wait(timeout=20)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def context(browser: Browser, server: str) -> Iterator[BrowserContext]:
-    """A browser profile of its own for each test."""
+    """One browser profile, so that the app's files are fetched once; each page is a session of its own."""
     made = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
     made.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
     yield made
@@ -99,6 +101,7 @@ def page(context: BrowserContext, server: str) -> Iterator[Page]:
     made = context.new_page()
     watch(made, server, faults)
     yield made
+    made.close()
     assert faults == []
 
 

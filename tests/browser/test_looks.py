@@ -6,20 +6,18 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import watch
 from tests.browser.driver import choose, open_page, overlaps, segments, settle, wait_selected
 
 Scheme = Literal["light", "dark"]
 SIZES = [(1440, "light"), (1440, "dark"), (900, "light"), (900, "dark")]
 
 
-def _open(browser: Browser, server: str, width: int, scheme: Scheme, faults: list[str]) -> Page:
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    watch(page, server, faults)
+def _open(page: Page, server: str, width: int, scheme: Scheme) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
     open_page(page, server)
-    return page
 
 
 def _picture(page: Page, path: Path) -> None:
@@ -33,70 +31,54 @@ def _picture(page: Page, path: Path) -> None:
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_pages_are_laid_out_without_overlaps(
-    browser: Browser, server: str, pictures: Path, width: int, scheme: Scheme
+    page: Page, server: str, pictures: Path, width: int, scheme: Scheme
 ) -> None:
-    faults: list[str] = []
-    page = _open(browser, server, width, scheme, faults)
-    try:
-        expect(segments(page).first).to_be_attached()
-        assert overlaps(page) == []
-        row = page.locator(".pane.manifest .row.in").nth(40)
-        key = row.get_attribute("data-key") or ""
-        row.dispatch_event("click")
-        wait_selected(page, key)
-        _picture(page, pictures / f"compile-{scheme}-{width}.png")
-        assert overlaps(page) == []
-        choose(page, "Data")
-        expect(page.locator(".pane.preview")).to_be_attached()
-        _picture(page, pictures / f"data-{scheme}-{width}.png")
-        assert overlaps(page) == []
-    finally:
-        page.context.close()
-    assert faults == []
+    _open(page, server, width, scheme)
+    expect(segments(page).first).to_be_attached()
+    assert overlaps(page) == []
+    row = page.locator(".pane.manifest .row.in").nth(40)
+    key = row.get_attribute("data-key") or ""
+    row.dispatch_event("click")
+    wait_selected(page, key)
+    _picture(page, pictures / f"compile-{scheme}-{width}.png")
+    assert overlaps(page) == []
+    choose(page, "Data")
+    expect(page.locator(".pane.preview")).to_be_attached()
+    _picture(page, pictures / f"data-{scheme}-{width}.png")
+    assert overlaps(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_marked_record_is_tinted_and_outlined_in_all_panes(
-    browser: Browser, server: str, scheme: Scheme
-) -> None:
-    page = _open(browser, server, 1440, scheme, [])
-    try:
-        row = page.locator(".pane.manifest .row.in").nth(30)
-        key = row.get_attribute("data-key") or ""
-        row.click()
-        wait_selected(page, key)
-        tint, ink = {
-            "light": ("rgb(255, 248, 225)", "rgb(27, 31, 39)"),
-            "dark": ("rgb(44, 40, 22)", "rgb(231, 234, 239)"),
-        }[scheme]
-        page.mouse.move(5, 5)
-        for pane in ("cards", "xml", "manifest"):
-            marked = page.locator(f".pane.{pane} .active")
-            expect(marked).to_have_css("background-color", tint)
-            outline = "border-top-color" if pane == "cards" else "outline-color"
-            expect(marked).to_have_css(outline, ink)
-    finally:
-        page.context.close()
+def test_the_marked_record_is_tinted_and_outlined_in_all_panes(page: Page, server: str, scheme: Scheme) -> None:
+    _open(page, server, 1440, scheme)
+    row = page.locator(".pane.manifest .row.in").nth(30)
+    key = row.get_attribute("data-key") or ""
+    row.click()
+    wait_selected(page, key)
+    tint, ink = {
+        "light": ("rgb(255, 248, 225)", "rgb(27, 31, 39)"),
+        "dark": ("rgb(44, 40, 22)", "rgb(231, 234, 239)"),
+    }[scheme]
+    page.mouse.move(5, 5)
+    for pane in ("cards", "xml", "manifest"):
+        marked = page.locator(f".pane.{pane} .active")
+        expect(marked).to_have_css("background-color", tint)
+        outline = "border-top-color" if pane == "cards" else "outline-color"
+        expect(marked).to_have_css(outline, ink)
 
 
-def test_the_theme_follows_the_browser_live_in_every_pane(browser: Browser, server: str) -> None:
-    page = _open(browser, server, 1440, "light", [])
-    try:
-        expect(page.locator(".pane.cards")).to_have_css("background-color", "rgb(255, 255, 255)")
-        page.emulate_media(color_scheme="dark")
-        for pane in ("cards", "xml", "manifest"):
-            expect(page.locator(f".pane.{pane}")).to_have_css("background-color", "rgb(16, 19, 25)")
-    finally:
-        page.context.close()
+def test_the_theme_follows_the_browser_live_in_every_pane(page: Page, server: str) -> None:
+    _open(page, server, 1440, "light")
+    expect(page.locator(".pane.cards")).to_have_css("background-color", "rgb(255, 255, 255)")
+    page.emulate_media(color_scheme="dark")
+    for pane in ("cards", "xml", "manifest"):
+        expect(page.locator(f".pane.{pane}")).to_have_css("background-color", "rgb(16, 19, 25)")
 
 
-def test_a_planted_overlap_is_seen(browser: Browser, server: str) -> None:
+def test_a_planted_overlap_is_seen(page: Page, server: str) -> None:
     """The check of this file can fail."""
-    page = _open(browser, server, 1440, "light", [])
-    try:
-        page.add_style_tag(content=".st-key-panel_waterfall { margin-top: -40px; }")
-        assert overlaps(page) != []
-        page.add_style_tag(content=".cp-strip { width: 2000px; }")
-        assert any("cut off" in fault for fault in overlaps(page))
-    finally:
-        page.context.close()
+    _open(page, server, 1440, "light")
+    page.add_style_tag(content=".st-key-panel_waterfall { margin-top: -40px; }")
+    assert overlaps(page) != []
+    page.add_style_tag(content=".cp-strip { width: 2000px; }")
+    assert any("cut off" in fault for fault in overlaps(page))
