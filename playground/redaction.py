@@ -12,11 +12,17 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Credentials in their usual shapes: labelled values, bearer tokens, vendor-prefixed keys, passwords in URLs.
 _SECRETS = re.compile(
     r"""(?ix)
-    (?:api[-_ ]?key|secret|token|passw(?:or)?d|authorization)\b["']?\s*[:=]\s*["']?(?:bearer\s+)?[^\s"',;]+
+    # a header's or a cookie's whole value
+    \b(?:proxy-)?authorization\b["']?\s*[:=].* | \b(?:set-)?cookie\b["']?\s*[:=].*
+    # a labelled value: api_key=…, AWS_SECRET_ACCESS_KEY: "…", pwd=…
+    | [\w-]{0,40}(?:(?:api|access|private)[-_ ]?key|secret|token|passw(?:or)?d|passphrase|pwd)[\w-]{0,40}["']?
+      \s*[:=]\s*(?:"[^"]*"|'[^']*'|(?:bearer\s+)?[^\s"',;]+)
     | \bbearer\s+[a-z0-9._~+/=-]{8,}
-    | \b(?:sk|pk|rk|ghp|gho|ghs|xox[abp]|glpat|akia)[-_]?[a-z0-9_-]{12,}
-    | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)
+    # vendors' prefixes, JSON web tokens
+    | \b(?:[spr]k[-_]|gh[opsur]_|github_pat_|xox[abeprs]-|glpat-|akia|asia|aiza|hf_|npm_)[a-z0-9_-]{12,}
     | \beyJ[\w-]{8,}\.[\w-]+\.?[\w-]*
+    # user and password of a URL; the password may hold an @
+    | (?<=://)[^/\s]*:[^/\s]*(?=@)
     """
 )
 

@@ -6,6 +6,7 @@ the base count. Deterministic: an estimator's answers depend on its arguments an
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +73,7 @@ class TokenEstimator:
         self._count_tokens = count_tokens
         self._framing_tokens = framing_tokens
         self._factor = 1.0
-        self._memo: dict[str, float] = {}
+        self._memo: dict[bytes, float] = {}
         self.name = name or ("heuristic" if count_tokens is None else "tokenizer")
 
     @property
@@ -110,7 +111,11 @@ class TokenEstimator:
         Non-finite and non-positive numbers are ignored. The blend is in factor space, so that repeated
         observations converge to actual / base; the factor stays within 0.5 to 2.0.
         """
-        if not all(math.isfinite(number) and number > 0 for number in (actual, estimated)):
+        try:
+            numbers = (float(actual), float(estimated))
+        except (TypeError, ValueError, OverflowError):
+            return
+        if not all(math.isfinite(number) and number > 0 for number in numbers):
             return
         low, high = FACTOR_RANGE
         self._factor = min(high, max(low, self._factor * ((1 - BLEND) + BLEND * actual / estimated)))
@@ -175,11 +180,13 @@ class TokenEstimator:
         return self.piece_tokens(text)
 
     def _memoised_base(self, text: str) -> float:
-        found = self._memo.get(text)
+        # By digest: a count must not keep a text alive that somebody forgot.
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        found = self._memo.get(key)
         if found is None:
             if len(self._memo) >= MEMO_LIMIT:
                 self._memo.clear()
-            found = self._memo[text] = self.base((Message("user", text),))
+            found = self._memo[key] = self.base((Message("user", text),))
         return found
 
 

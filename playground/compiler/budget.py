@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from playground.compiler.values import KINDS, Kind
+from playground.compiler.per_kind import PerKind
 from playground.errors import InvalidInputError
 from playground.values import RecordedValue, as_float, whole_number
 
@@ -34,7 +33,7 @@ Tokens = Annotated[int, BeforeValidator(_tokens)]
 Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
 
 
-class ContextShares(RecordedValue):
+class ContextShares(PerKind[float]):
     """How the kinds divide what working memory and mandatory content leave; hashable, read like a mapping.
 
     Each share is in 0 to 1 and the four sum to at most 1. Kinds left out keep their default. A share that a
@@ -59,23 +58,6 @@ class ContextShares(RecordedValue):
                 remedy="Lower one, or divide each by their sum; a kind left out keeps its default.",
             )
         return self
-
-    def __getitem__(self, kind: Kind) -> float:
-        if kind not in KINDS:
-            raise KeyError(kind)
-        return float(getattr(self, kind))
-
-    def keys(self) -> tuple[Kind, ...]:
-        """Return the kinds, in their fixed order."""
-        return KINDS
-
-    def values(self) -> tuple[float, ...]:
-        """Return the shares in the order of ``keys``."""
-        return tuple(self[kind] for kind in KINDS)
-
-    def items(self) -> Iterator[tuple[Kind, float]]:
-        """Yield kind and share in the order of ``keys``."""
-        return ((kind, self[kind]) for kind in KINDS)
 
 
 class ContextBudget(RecordedValue):

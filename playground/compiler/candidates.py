@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, islice
+from numbers import Real
 from operator import attrgetter, eq
 
 from playground.errors import InvalidInputError
@@ -147,7 +148,7 @@ def text_digest(text: str) -> str:
 
 
 def _finite_score(score: object, record_id: str) -> float:
-    if isinstance(score, int | float) and not isinstance(score, bool):
+    if not isinstance(score, bool) and isinstance(score, Real):
         number = as_float(score)
         if math.isfinite(number):
             return number + 0.0  # turns -0.0 into 0.0

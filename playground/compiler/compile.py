@@ -1,7 +1,7 @@
 """One compile, readable from top to bottom: prepare, select, render, describe.
 
-A pure, synchronous function: no clock, no randomness, no I/O, and the same input gives the same package byte
-for byte.
+Pure and synchronous: without clock, randomness or I/O, so that equal input gives an equal package, down to
+the bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.description import describe
-from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh
+from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh, estimator_kind_of
 from playground.compiler.offers import CompileInputs, Offers, prepare
 from playground.compiler.selection import Selection, mark_duplicates, select
 from playground.compiler.values import ContextBlock, ContextPackage, PlacedEntry, SourceResult
@@ -42,7 +42,7 @@ def compile_context(
     fallback: Fallback | None = None,
     tail_kept: bool = False,
     cache_prefix_changed: bool = False,
-    estimator_kind: EstimatorKind | EstimatorName | None = None,
+    estimator_kind: EstimatorKind | EstimatorName | Mapping[str, Any] | None = None,
 ) -> ContextPackage:
     """Select candidates under a budget, render them as blocks and explain every choice. O(n log n).
 
@@ -93,9 +93,7 @@ def compile_context(
         fallback=fallback,
         tail_kept=tail_kept,
         cache_prefix_changed=cache_prefix_changed,
-        estimator_kind=EstimatorKind(kind=estimator_kind)
-        if isinstance(estimator_kind, str)
-        else estimator_kind,
+        estimator_kind=estimator_kind_of(estimator_kind),
     )
     return compile_offers(prepare(inputs), budget)
 

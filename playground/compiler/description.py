@@ -9,14 +9,15 @@ from typing import Any
 
 from playground.compiler.budget import ContextBudget
 from playground.compiler.manifest import (
+    SELECTED_REASONS,
     BudgetSummary,
     ContextManifest,
     EstimatorKind,
     Fallback,
+    GrantedTokens,
     ManifestEntries,
     ManifestEntry,
     PlacementSummary,
-    Reason,
     SourceSummary,
     summarise_error,
 )
@@ -26,8 +27,6 @@ from playground.compiler.selection import Selection
 from playground.compiler.values import ContextBlock, text_digest
 
 __all__ = ["describe"]
-
-SELECTED: frozenset[Reason] = frozenset({"mandatory", "ranked", "reallocated"})
 
 
 def describe(
@@ -41,7 +40,7 @@ def describe(
     inputs = offers.inputs
     placements = {block.placement for block in blocks}
     tail = "ephemeral-tail" in placements
-    selected = list(map(SELECTED.__contains__, selection.reasons))
+    selected = list(map(SELECTED_REASONS.__contains__, selection.reasons))
     failed = any(result.status == "failed" for result in inputs.results)
     fallback: Fallback | None = "source-failed" if failed else inputs.fallback
     return ContextManifest.model_construct(
@@ -57,7 +56,7 @@ def describe(
             used_tokens=inputs.used_tokens,
             context_tokens=selection.context_tokens,
             working_memory_tokens=budget.working_memory_tokens,
-            shares=selection.granted,
+            shares=GrantedTokens(**selection.granted),
             selected_tokens=selected_tokens,
             ratio=budget.ratio,
             max_tokens=budget.max_tokens,
@@ -95,7 +94,7 @@ def _entries(offers: Offers, selection: Selection, selected: Sequence[bool]) -> 
         "digest": [text_digest(line.text) for line in lines] + list(map(attrgetter("digest"), candidates)),
         "query": [None] * count + queries,
         "tokens": selection.line_tokens + offers.tokens,
-        "selected": [reason in SELECTED for reason in selection.line_reasons] + list(selected),
+        "selected": [reason in SELECTED_REASONS for reason in selection.line_reasons] + list(selected),
         "reason": selection.line_reasons + selection.reasons,
         "score": [None] * count + list(map(attrgetter("score"), candidates)),
     }

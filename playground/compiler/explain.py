@@ -13,8 +13,7 @@ from typing import Literal, get_args
 
 from playground.compiler.budget import ContextBudget, ContextShares
 from playground.compiler.compile import fit_blocks
-from playground.compiler.description import SELECTED
-from playground.compiler.manifest import ContextManifest, Reason
+from playground.compiler.manifest import SELECTED_REASONS, ContextManifest, Reason
 from playground.compiler.offers import Offers
 from playground.compiler.selection import select
 from playground.compiler.values import KINDS, Kind
@@ -143,13 +142,13 @@ def nearest_change(
         try:
             turned = with_knob(budget, knob, _value(knob, units))
             selection = select(offers, turned)
-            inside = selection.reasons[candidate] in SELECTED
+            inside = selection.reasons[candidate] in SELECTED_REASONS
             if inside and not offers.inputs.estimator.counts_by_length:
                 # Rendering can only drop, so it is done only for what selection let in.
                 selection, _, _ = fit_blocks(offers, selection)
         except ContextBudgetExceededError:
             return False
-        return selection.reasons[candidate] in SELECTED
+        return selection.reasons[candidate] in SELECTED_REASONS
 
     larger = _first_admitted(admitted, current, _upwards(current, _largest(offers, knob)))
     if larger is not None and prefer_up:

@@ -9,10 +9,11 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, overload
 
-from pydantic import ConfigDict, Field, field_serializer, field_validator
+from pydantic import ConfigDict, Field, field_serializer, field_validator, model_validator
 
+from playground.compiler.per_kind import PerKind
 from playground.compiler.values import Kind, SourceStatus, text_digest
 from playground.errors import InvalidInputError, PlaygroundError
 from playground.redaction import redact
@@ -36,6 +37,8 @@ __all__ = [
     "SourceErrorSummary",
     "SourceSummary",
     "context_warnings",
+    "estimator_kind_of",
+    "summarise_error",
 ]
 
 EntryKind = Literal["working-memory", "memory", "rag", "transcript", "skills"]
@@ -45,6 +48,7 @@ Reason = Literal[
 Refresh = Literal["initial", "reused", "host-request", "task-changed", "redacted", "overflow-retry"]
 Fallback = Literal["pass-limit", "source-failed"]
 EstimatorName = Literal["heuristic", "tokenizer", "provider"]
+SELECTED_REASONS: frozenset[Reason] = frozenset({"mandatory", "ranked", "reallocated"})
 MANIFEST_VERSION: Literal[1] = 1
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -73,7 +77,7 @@ class ManifestEntries(Sequence[ManifestEntry]):
     __slots__ = ("_columns",)
 
     def __init__(self, columns: Sequence[Sequence[Any]]) -> None:
-        self._columns = tuple(columns)
+        self._columns = tuple(map(tuple, columns))
 
     @classmethod
     def of(cls, entries: Iterable[ManifestEntry]) -> ManifestEntries:
@@ -141,6 +145,19 @@ class SourceSummary(RecordedValue):
     """Why it failed, when it failed."""
 
 
+class GrantedTokens(PerKind[int]):
+    """Tokens granted to each kind."""
+
+    memory: int
+    """Memory records."""
+    rag: int
+    """Document chunks."""
+    transcript: int
+    """Past chat messages."""
+    skills: int
+    """Skill catalogue lines."""
+
+
 class BudgetSummary(RecordedValue):
     """The budget of this compile, in tokens."""
 
@@ -152,7 +169,7 @@ class BudgetSummary(RecordedValue):
     """What the compiler may add."""
     working_memory_tokens: int
     """Limit of working memory's optional items."""
-    shares: dict[Kind, int]
+    shares: GrantedTokens
     """Tokens granted to each kind before reallocation."""
     selected_tokens: int
     """Estimate of the rendered blocks."""
@@ -302,12 +319,25 @@ def context_warnings(manifest: ContextManifest) -> tuple[dict[str, str], ...]:
     )
 
 
+def estimator_kind_of(value: EstimatorKind | EstimatorName | Mapping[str, Any] | None) -> EstimatorKind | None:
+    """Return what a caller said the counts rest on; a bare name means not calibrated.
+
+    Raises:
+        InvalidInputError: When the name or a field is unknown.
+    """
+    return None if value is None else EstimatorKind.parse({"kind": value} if isinstance(value, str) else value)
+
+
 def summarise_error(error: BaseException | None) -> SourceErrorSummary | None:
     """Return the short, redacted form of an error that a manifest may keep."""
     if error is None:
         return None
     code = getattr(error, "code", None) if isinstance(error, PlaygroundError) else None
-    return SourceErrorSummary(name=type(error).__name__, code=code, message=redact(str(error)))
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001  # a source's exception may be anything, its text included
+        message = "the error has no readable message"
+    return SourceErrorSummary(name=type(error).__name__, code=code, message=redact(message))
 
 
 def _reason_of(summary: SourceSummary) -> str:
@@ -321,12 +351,20 @@ class _EntryRecord(RecordedValue):
     kind: EntryKind
     record_id: str
     revision: int | None = None
-    digest: str
+    digest: Annotated[str, Field(pattern="^sha256:[0-9a-f]{64}$")]
     query: str | None = None
-    tokens: int
+    tokens: Annotated[int, Field(ge=0)]
     selected: bool
     reason: Reason
     score: float | None = None
+
+    @model_validator(mode="after")
+    def _reason_fits(self) -> Self:
+        if self.selected != (self.reason in SELECTED_REASONS):
+            raise InvalidInputError(
+                f"an entry with the reason {self.reason} cannot have selected {self.selected}"
+            )
+        return self
 
     def entry(self) -> ManifestEntry:
         return ManifestEntry(*(getattr(self, name) for name in ManifestEntry._fields))

@@ -85,4 +85,9 @@ def _message_digest(message: Message) -> str:
     data = message_to_json(message)
     if isinstance(message.content, str):
         data["content"] = [{"type": "text", "text": message.content}]
-    return text_digest(json.dumps(data, sort_keys=True, ensure_ascii=False, default=repr))
+    return text_digest(json.dumps(data, sort_keys=True, ensure_ascii=False, default=_type_name))
+
+
+def _type_name(value: object) -> str:
+    # What JSON cannot hold must not bring an address or a set's order into a digest.
+    return type(value).__name__

@@ -18,7 +18,7 @@ from playground.compiler.offers import MemoryOffers, Offers
 from playground.compiler.values import Kind
 from playground.errors import ContextBudgetExceededError
 
-__all__ = ["Selection", "select"]
+__all__ = ["Selection", "mark_duplicates", "select"]
 
 
 @dataclass(frozen=True, slots=True)

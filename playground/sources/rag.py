@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any
 
+from playground.cancel import CancelToken
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind
+from playground.concurrency import in_thread
 from playground.errors import InvalidInputError
 
 __all__ = ["RagSource", "Retrieve"]
@@ -64,13 +65,28 @@ class RagSource:
         arguments: tuple[Any, ...] = (request.query, request.limit, request.signal)
         if request.accounting is not None:
             arguments += ({"accounting": request.accounting, "on_warning": request.on_warning},)
-        chunks = await _called(self._retrieve, arguments)
+        if inspect.iscoroutinefunction(self._retrieve) or inspect.iscoroutinefunction(
+            type(self._retrieve).__call__
+        ):
+            found = await self._retrieve(*arguments)
+        else:
+            found = await in_thread(self._retrieve, *arguments)
+            if inspect.isawaitable(found):
+                found = await found
+        # In a thread too: an answer may be a generator, which does its work when it is read, or very long.
+        return await in_thread(self._candidates, found, request.signal)
+
+    def _candidates(self, chunks: Any, signal: CancelToken) -> list[ContextCandidate]:
         if isinstance(chunks, str | bytes | Mapping) or not isinstance(chunks, Iterable):
             raise InvalidInputError(
                 f"Source {self.id!r} retrieved a {type(chunks).__name__}.",
                 remedy="Answer a list of chunks; nothing found is an empty list.",
             )
-        return [self._candidate(chunk) for chunk in chunks]
+        candidates = []
+        for chunk in chunks:
+            signal.raise_if_cancelled()
+            candidates.append(self._candidate(chunk))
+        return candidates
 
     def _candidate(self, chunk: Any) -> ContextCandidate:
         text, index, score = (self._field(chunk, name) for name in ("text", "index", "score"))
@@ -89,13 +105,6 @@ class RagSource:
                 f"A chunk of source {self.id!r} has no {name}.", remedy="Give each chunk text, index and score."
             )
         return value
-
-
-async def _called(function: Retrieve, arguments: tuple[Any, ...]) -> Any:
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
-        return await function(*arguments)
-    answer = await asyncio.to_thread(function, *arguments)
-    return await answer if inspect.isawaitable(answer) else answer
 
 
 def _rounded(score: Any) -> Any:

@@ -84,7 +84,7 @@ def sources_view(manifest: ContextManifest, *, title: Title) -> SourcesView:
 def _granted(manifest: ContextManifest, kind: EntryKind) -> int:
     if kind == "working-memory":
         return min(manifest.budget.working_memory_tokens, manifest.budget.context_tokens)
-    return manifest.budget.shares.get(kind, 0)
+    return manifest.budget.shares[kind]
 
 
 def _row(kind: EntryKind, entries: list[ManifestEntry], granted: int, scale: float, title: Title) -> SourceRow:

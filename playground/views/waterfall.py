@@ -144,7 +144,7 @@ def _pool_row(budget: BudgetSummary, scale: float) -> WaterfallRow:
     bars = []
     start = 0
     for kind in KINDS:
-        tokens = budget.shares.get(kind, 0)
+        tokens = budget.shares[kind]
         if tokens:
             text = f"{KIND_LABELS[kind]} share: {count(tokens)} tokens"
             bars.append(WaterfallBar(start / scale, (start + tokens) / scale, kind, text))
