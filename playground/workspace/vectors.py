@@ -6,11 +6,15 @@ A text that was edited is simply not found, so that no vector can ever stand for
 from __future__ import annotations
 
 import io
+import math
+import re
+import struct
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +25,21 @@ from playground.retrieval.index import Vectors
 
 __all__ = ["VectorTable"]
 
-SIZE_LIMIT = 512 * 1024 * 1024  # bytes of one array, unpacked
+SIZE_LIMIT = 512 * 1024 * 1024  # bytes of all arrays
+DIMS_LIMIT = 65_536  # numbers a vector; far above any model's
+DIRECTORY_LIMIT = 4_096  # bytes of the archive's list of four entries
+ZIP64_LOCATOR_BYTES = 20
 DIGEST_BYTES = 32
 UNIT_TOLERANCE = 1e-3
 _ARRAYS = ("model_id", "weights_digest", "text_digests", "vectors")
+# The end of a ZIP archive without a comment: mark, entries in all, bytes of the directory.
+_END = struct.Struct("<4s6xHI6x")
+# What the writer below writes: format 1.0 with NumPy's own header, row by row. At most four digits of header
+# length and 15 of each size, so that no number in it is large.
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '(?P<kind><f4|\|u1|<U\d{1,4})', 'fortran_order': False, "
+    rb"'shape': \((?P<shape>(?:\d{1,15}(?:, ?\d{1,15})?,?)?)\), \} *\n"
+)
 # The earliest date a ZIP archive can hold: the same vectors give the same bytes whenever they are written.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -79,14 +94,15 @@ class VectorTable:
         try:
             arrays = _read_arrays(path)
             digests, rows = _checked(arrays["text_digests"], arrays["vectors"])
-            names = str(arrays["model_id"]), str(arrays["weights_digest"])
+            names = _name(arrays["model_id"]), _name(arrays["weights_digest"])
             return cls(*names, tuple(row.tobytes() for row in digests), rows)
-        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+        except Exception as error:  # a hostile archive can make any layer below fail in any way
+            reason = str(error) if type(error) is ValueError else type(error).__name__
             raise ProjectError(
-                f"{project}: {path.name} is damaged ({error}).",
+                f"{project}: {path.name} is damaged ({reason}).",
                 remedy="Delete it; vectors can be computed again.",
                 project=project,
-            ) from None
+            ) from error
 
     def to_bytes(self) -> bytes:
         """Return the ``.npz``; equal tables give equal bytes."""
@@ -110,23 +126,65 @@ class VectorTable:
 
 
 def _read_arrays(path: Path) -> dict[str, npt.NDArray[np.generic]]:
-    with zipfile.ZipFile(path) as archive:
-        names = [f"{name}.npy" for name in _ARRAYS]
-        if sorted(archive.namelist()) != sorted(names):
-            raise ValueError("unknown content")
-        if any(info.file_size > SIZE_LIMIT for info in archive.infolist()):
-            raise ValueError("too large")
-        contents = [io.BytesIO(archive.read(name)) for name in names]
-    return {
-        name: np.lib.format.read_array(content, allow_pickle=False)
-        for name, content in zip(_ARRAYS, contents, strict=True)
-    }
+    names = [f"{name}.npy" for name in _ARRAYS]
+    with path.open("rb") as file:
+        _check_directory(file)
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            if sorted(entry.filename for entry in entries) != sorted(names):
+                raise ValueError("unknown content")
+            # The writer compresses nothing, so that what an array takes in memory is what it takes on disk.
+            if any(
+                entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size
+                for entry in entries
+            ):
+                raise ValueError("compressed content")
+            if sum(entry.file_size for entry in entries) > SIZE_LIMIT:
+                raise ValueError("too large")
+            return {name: _array(archive.read(f"{name}.npy")) for name in _ARRAYS}
+
+
+def _check_directory(file: BinaryIO) -> None:
+    """Refuse an archive whose directory of entries is larger than that of four arrays, before it is read."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _END.size))
+    end = file.read(_END.size)
+    if len(end) < _END.size:
+        raise ValueError("no archive")
+    mark, entries, directory = _END.unpack(end)
+    if mark != b"PK\5\6" or entries != len(_ARRAYS) or directory > DIRECTORY_LIMIT:
+        raise ValueError("no archive of four arrays")
+    file.seek(max(0, size - _END.size - ZIP64_LOCATOR_BYTES))
+    if file.read(4) == b"PK\6\7":
+        raise ValueError("a directory in another place")
+
+
+def _array(data: bytes) -> npt.NDArray[np.generic]:
+    """Read one array. Its header is checked against the bytes that are there before anything is made of it."""
+    header = _HEADER.match(data)
+    if header is None:
+        raise ValueError("an array of an unknown kind")
+    shape = tuple(int(number) for number in header["shape"].split(b",") if number.strip())
+    kind = np.dtype(header["kind"].decode())
+    if math.prod(shape) * kind.itemsize != len(data) - header.end():
+        raise ValueError("an array of another size than it says")
+    return np.frombuffer(data, kind, offset=header.end()).reshape(shape)
+
+
+def _name(array: npt.NDArray[np.generic]) -> str:
+    if array.shape != () or array.dtype.kind != "U":
+        raise ValueError("a name that is no text")
+    name = str(array)
+    name.encode()  # a lone surrogate is no name
+    return name
 
 
 def _checked(
     digests: npt.NDArray[np.generic], rows: npt.NDArray[np.generic]
 ) -> tuple[npt.NDArray[np.uint8], Vectors]:
-    shapes_fit = rows.ndim == 2 and digests.shape == (len(rows), DIGEST_BYTES)
+    shapes_fit = (
+        rows.ndim == 2 and 0 < rows.shape[1] <= DIMS_LIMIT and digests.shape == (len(rows), DIGEST_BYTES)
+    )
     if not shapes_fit or digests.dtype != np.uint8 or rows.dtype != np.float32:
         raise ValueError("arrays of the wrong shape or type")
     vectors = rows.astype(np.float32, copy=False)
