@@ -2,7 +2,9 @@
 
 All chunkers are pure and give exact slices: ``text[chunk.start_offset:chunk.end_offset] == chunk.text``.
 Sizes are in tokens of the given count, by default four characters a token and independent of the token
-estimator, so that borders stay where they are when the estimator is calibrated or changed.
+estimator, so that borders stay where they are when the estimator is calibrated or changed. Every chunker raises
+``InvalidInputError`` for impossible sizes, and for chunks that are too many or repeat too much of the text
+(``playground.retrieval.volume``).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, Protocol, cast
 from playground.errors import InvalidInputError
 from playground.retrieval.borders import cluster_border
 from playground.retrieval.headings import headings_of
+from playground.retrieval.volume import check_volume
 
 __all__ = [
     "DEFAULT_OVERLAP",
@@ -38,6 +41,7 @@ SEPARATORS = ("\n\n\n", "\n\n", "\n", ". ", " ", "")
 
 CountText = Callable[[str], int]
 Span = tuple[int, int]
+CountSpan = Callable[[int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +137,10 @@ def chunk_blocks(
     overlap: int = DEFAULT_OVERLAP,
     count: CountText = approximate_tokens,
 ) -> tuple[Chunk, ...]:
-    """Keep Markdown blocks together: a chunk ends before every heading and when ``size`` would be passed.
+    """Gather whole Markdown blocks: headings open a chunk, and a block that has no room left does too.
 
-    Blocks are parted by blank lines, fenced code is one block; a block over ``size`` is cut by the recursive
-    chunker, with ``overlap``. O(n).
+    Blocks are parted by blank lines, fenced code is one block. What is too long by itself goes through
+    ``chunk_recursive``. O(n) with the default count.
 
     Args:
         text: Markdown; an empty text gives no chunk.
@@ -169,7 +173,11 @@ def chunk_semantic(
     chunker = cast("_SemanticChunker", chunkerify(count, size))
     starts = sorted({0, *(heading.offset for heading in headings_of(text)), len(text)})
     spans: list[Span] = []
+    cut = 0
     for start, end in itertools.pairwise(starts):
+        # semchunk gives a section's chunks all at once, so what they will hold is reckoned before.
+        cut += math.ceil((end - start) * (size / (size - overlap) if count(text[start:end]) > size else 1))
+        check_volume(cut, of=len(text))
         _, offsets = chunker(text[start:end], offsets=True, overlap=overlap or None)
         spans += [(start + first, start + last) for first, last in offsets]
     return _as_chunks(text, spans)
@@ -193,7 +201,20 @@ def _checked(size: int, overlap: int) -> int:
 
 
 def _as_chunks(text: str, spans: Sequence[Span] | Iterator[Span]) -> tuple[Chunk, ...]:
-    return tuple(Chunk(text[start:end], index, start, end) for index, (start, end) in enumerate(spans))
+    chunks: list[Chunk] = []
+    characters = 0
+    for index, (start, end) in enumerate(spans):
+        characters += end - start
+        check_volume(characters, of=len(text), chunks=index + 1)
+        chunks.append(Chunk(text[start:end], index, start, end))
+    return tuple(chunks)
+
+
+def _span_count(text: str, count: CountText) -> CountSpan:
+    """Count slices of ``text``; the default needs no slice, so that long chunks of short pieces stay linear."""
+    if count is approximate_tokens:
+        return lambda first, last: math.ceil((last - first) / 4)
+    return lambda first, last: count(text[first:last])
 
 
 def _characters_per_token(text: str, count: CountText) -> float:
@@ -216,8 +237,10 @@ def _windows(text: str, start: int, end: int, size: int, overlap: int, per_token
 
 
 def _recursive(text: str, start: int, end: int, size: int, overlap: int, count: CountText) -> Iterator[Span]:
+    tokens = _span_count(text, count)
+
     def fits(first: int, last: int) -> bool:
-        return count(text[first:last]) <= size
+        return tokens(first, last) <= size
 
     carried = math.floor(overlap * _characters_per_token(text[start:end], count))
     first = last = start
@@ -269,12 +292,13 @@ def _pieces(
 
 def _packed_blocks(text: str, size: int, overlap: int, count: CountText) -> Iterator[Span]:
     headings = {heading.offset for heading in headings_of(text)}
+    tokens = _span_count(text, count)
     first = last = 0
     for start, end in _blocks(text, headings):
-        if last > first and (start in headings or count(text[first:end]) > size):
+        if last > first and (start in headings or tokens(first, end) > size):
             yield first, last
             first = start
-        if count(text[start:end]) > size:
+        if tokens(start, end) > size:
             if start > first:
                 yield first, start
             yield from _recursive(text, start, end, size, overlap, count)

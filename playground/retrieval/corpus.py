@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from playground.errors import InvalidInputError
 from playground.retrieval.chunking import Chunk, Chunker
 from playground.retrieval.documents import Document
-from playground.retrieval.headings import heading_path, headings_of
+from playground.retrieval.headings import TITLE_LENGTH, HeadingPaths, headings_of
+from playground.retrieval.volume import check_volume
 
 __all__ = ["Corpus", "chunk_documents", "place_chunk", "search_text"]
 
@@ -62,19 +63,24 @@ def chunk_documents(documents: Iterable[Document], chunker: Chunker, *, start: i
         Chunks whose meta holds ``document``, ``title``, ``headings`` (the path), ``part`` and ``parts``.
 
     Raises:
-        InvalidInputError: When two documents share an id.
+        InvalidInputError: When two documents share an id, or overlapping chunks repeat far more text than
+            there is.
     """
     seen: set[str] = set()
     chunks: list[Chunk] = []
+    read = cut = 0
     for document in documents:
         if document.id in seen:
             raise InvalidInputError(f"Two documents have the id {document.id!r}.", remedy="Rename one of them.")
         seen.add(document.id)
         pieces = [piece for piece in chunker(document.text) if not piece.text.isspace()]
-        headings = headings_of(document.text)
+        read += len(document.text)
+        cut += sum(len(piece.text) for piece in pieces)
+        check_volume(cut, of=read)
+        paths = HeadingPaths(headings_of(document.text))
         for part, piece in enumerate(pieces, 1):
             lead = len(piece.text) - len(piece.text.lstrip())
-            path = heading_path(headings, piece.start_offset + lead)
+            path = paths.at(piece.start_offset + lead)
             chunk = place_chunk(piece, document, part=part, parts=len(pieces), headings=path)
             chunks.append(replace(chunk, index=start + len(chunks)))
     return tuple(chunks)
@@ -98,5 +104,5 @@ def search_text(chunk: Chunk) -> str:
     Without them the second part of an article about one card would not be found by that card's name.
     """
     names = (chunk.meta.get("title") or "", *chunk.meta.get("headings", ()))
-    lead = [name for name in dict.fromkeys(names) if name and name not in chunk.text]
+    lead = [name for name in dict.fromkeys(name[:TITLE_LENGTH] for name in names) if name not in chunk.text]
     return "\n".join([*lead, chunk.text])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from playground.errors import DocumentError
 
-__all__ = ["decode", "replace_unstorable"]
+__all__ = ["UNSTORABLE", "decode", "replace_unstorable"]
 
 DETECTION_SAMPLE = 256 * 1024  # bytes that charset detection looks at; the whole file is decoded strictly
 NUL_LIMIT = 10  # one NUL in this many bytes is taken for binary content or UTF-16 without its mark
@@ -28,22 +28,39 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x7fELF", "a program"),
     (b"PAR1", "a Parquet table"),
 )
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# What SQLite, PostgreSQL or UTF-8 cannot hold: NUL and lone surrogates.
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
+    # Before UTF-16, whose little-endian mark begins the one of UTF-32.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
 
 def decode(name: str, data: bytes, warn: Callable[[str], None]) -> str:
-    """Decode UTF-8 with or without mark, UTF-16 with mark, else a detected encoding, which is warned of.
+    """Decode UTF-8 with or without mark, UTF-16 or UTF-32 with mark, else a detected encoding, with a warning.
 
     Raises:
-        DocumentError: When the file is empty, binary, or in no encoding that can be told.
+        DocumentError: When the file has no text, is binary, or is in no encoding that can be told.
     """
-    if not data.strip():
+    text = _decoded(name, data, warn) if data.strip() else ""
+    if not text.lstrip("\ufeff").strip():
         raise DocumentError(f"{name} is empty.", remedy="Choose a file that has text in it.", name=name)
+    return text
+
+
+def replace_unstorable(text: str, warn: Callable[[str], None]) -> str:
+    """Replace NUL and lone surrogates by U+FFFD, because no database takes them; offsets stay the same."""
+    clean, count = UNSTORABLE.subn("\ufffd", text)
+    if count:
+        warn(f"{count:,} NUL or lone surrogate characters were replaced by U+FFFD.")
+    return clean
+
+
+def _decoded(name: str, data: bytes, warn: Callable[[str], None]) -> str:
     if kind := _binary_kind(data):
         raise DocumentError(
             f"{name} is {kind}, not text.",
@@ -63,14 +80,6 @@ def decode(name: str, data: bytes, warn: Callable[[str], None]) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return _detected(name, data, warn)
-
-
-def replace_unstorable(text: str, warn: Callable[[str], None]) -> str:
-    """Replace NUL and lone surrogates by U+FFFD, because no database takes them; offsets stay the same."""
-    clean, count = _UNSTORABLE.subn("\ufffd", text)
-    if count:
-        warn(f"{count:,} NUL or lone surrogate characters were replaced by U+FFFD.")
-    return clean
 
 
 def _binary_kind(data: bytes) -> str | None:

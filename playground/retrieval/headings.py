@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Heading", "heading_path", "headings_of"]
+__all__ = ["TITLE_LENGTH", "Heading", "HeadingPaths", "headings_of"]
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?$")
+TITLE_LENGTH = 300  # code points of a title that are kept: every chunk below repeats it
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\r?$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -19,7 +20,7 @@ class Heading:
 
     Attributes:
         level: 1 to 6.
-        title: Text without the marks.
+        title: Text without the marks, at most ``TITLE_LENGTH`` of it.
         offset: Where its line starts, in code points.
     """
 
@@ -48,16 +49,39 @@ def headings_of(text: str) -> tuple[Heading, ...]:
             elif mark[0] == fence[0] and len(mark) >= len(fence) and not line[opened.end() :].strip():
                 fence = ""
         elif not fence and (match := _HEADING.match(line)):
-            found.append(Heading(len(match.group(1)), (match.group(2) or "").strip(), offset))
+            found.append(Heading(len(match.group(1)), _title(line[match.end() :]), offset))
         offset += len(line) + 1
     return tuple(found)
 
 
-def heading_path(headings: Sequence[Heading], offset: int) -> tuple[str, ...]:
-    """Return the titles in force at ``offset``, outermost first; a heading that starts there counts."""
-    path: list[Heading] = []
-    for heading in headings[: bisect_right(headings, offset, key=lambda heading: heading.offset)]:
-        while path and path[-1].level >= heading.level:
-            path.pop()
-        path.append(heading)
-    return tuple(heading.title for heading in path)
+class HeadingPaths:
+    """The titles in force at any place of one text. Building is O(headings), a look-up O(log headings).
+
+    Args:
+        headings: Of the text, in order.
+    """
+
+    def __init__(self, headings: Iterable[Heading]) -> None:
+        self._offsets: list[int] = []
+        self._paths: list[tuple[str, ...]] = []
+        open_now: list[Heading] = []  # levels rise, so there are six at most
+        for heading in headings:
+            while open_now and open_now[-1].level >= heading.level:
+                open_now.pop()
+            open_now.append(heading)
+            self._offsets.append(heading.offset)
+            self._paths.append(tuple(above.title for above in open_now))
+
+    def at(self, offset: int) -> tuple[str, ...]:
+        """Return the titles in force at ``offset``, outermost first; a heading that starts there counts."""
+        position = bisect_right(self._offsets, offset)
+        return self._paths[position - 1] if position else ()
+
+
+def _title(rest: str) -> str:
+    """Strip white space and a closing run of ``#``; string methods, because a pattern would backtrack."""
+    body = rest.strip()
+    opened = body.rstrip("#")
+    if opened != body and (not opened or opened[-1] in " \t"):
+        body = opened.rstrip()
+    return body[:TITLE_LENGTH]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = ["SCORE_DIGITS", "Hit", "best_hits", "ranked", "scaled_by_maximum"]
 
@@ -34,6 +35,8 @@ def best_hits(ids: Sequence[str], scores: npt.NDArray[np.float64], k: int | None
         scores: ``(n,)``, finite.
         k: At most this many, >= 0; all by default.
     """
+    import numpy as np  # noqa: PLC0415  # sources need the names above without NumPy
+
     if k is not None and k <= 0:
         return []
     chosen = np.arange(len(scores))

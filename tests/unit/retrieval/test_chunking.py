@@ -135,3 +135,24 @@ def test_defaults_are_512_tokens_with_64_of_overlap() -> None:
     first, second = chunk_fixed("x" * 3_000)
     assert (first.end_offset, second.start_offset) == (512 * 4, (512 - 64) * 4)
     assert math.ceil(len(first.text) / 4) == 512
+
+
+@pytest.mark.parametrize("chunk", ALL)
+@pytest.mark.parametrize(("size", "overlap"), [(100_000, 99_999), (1_000, 999), (1_000, 10**9)])
+def test_an_overlap_that_multiplies_the_text_is_refused_at_once(
+    chunk: ChunkFunction, size: int, overlap: int
+) -> None:
+    """One megabyte would become up to a hundred gigabytes of chunks."""
+    with pytest.raises(InvalidInputError, match="Use an overlap of at most"):
+        chunk("a b\n" * 250_000, size=size, overlap=overlap)
+
+
+@pytest.mark.parametrize("chunk", ALL)
+def test_a_wide_overlap_within_reason_is_allowed(chunk: ChunkFunction) -> None:
+    assert chunk("a b\n" * 100_000, size=100, overlap=75)[-1].end_offset in {399_999, 400_000}
+    assert chunk("a b\n" * 500, size=400, overlap=399)
+
+
+def test_more_chunks_than_a_search_can_hold_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="Use larger chunks"):
+        chunk_fixed("x" * 3_000_000, size=1, overlap=0)

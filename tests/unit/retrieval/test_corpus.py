@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from playground.errors import InvalidInputError
-from playground.retrieval.chunking import chunk_blocks, chunk_fixed
+from playground.retrieval.chunking import chunk_blocks, chunk_fixed, chunk_recursive
 from playground.retrieval.corpus import Corpus, chunk_documents, search_text
 from playground.retrieval.documents import Document
-from playground.retrieval.headings import heading_path, headings_of
+from playground.retrieval.headings import TITLE_LENGTH, HeadingPaths, headings_of
 
 
 def document(identifier: str, text: str) -> Document:
@@ -71,11 +73,44 @@ def test_search_text_names_what_the_chunk_does_not_show() -> None:
 def test_a_deeper_heading_ends_with_its_parent() -> None:
     text = "### C\n# A\n## B\n# D\n"
     headings = headings_of(text)
-    assert [heading_path(headings, heading.offset) for heading in headings] == [
-        ("C",),
-        ("A",),
-        ("A", "B"),
-        ("D",),
-    ]
-    assert heading_path(headings, 0) == ("C",)
-    assert heading_path((), 3) == ()
+    paths = HeadingPaths(headings)
+    assert [paths.at(heading.offset) for heading in headings] == [("C",), ("A",), ("A", "B"), ("D",)]
+    assert paths.at(0) == ("C",)
+    assert HeadingPaths(()).at(3) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "titles"),
+    [
+        ("## Fees ##\r", ["Fees"]),
+        ("## Fees ## \t", ["Fees"]),
+        ("# C#", ["C#"]),
+        ("# a # b", ["a # b"]),
+        ("### ###", [""]),
+        ("#", [""]),
+        ("#no", []),
+        ("####### seven", []),
+        ("    # code", []),
+        ("#\rb", []),
+    ],
+)
+def test_heading_lines_are_read_as_commonmark_says(line: str, titles: list[str]) -> None:
+    assert [heading.title for heading in headings_of(line)] == titles
+
+
+@pytest.mark.parametrize("line", ["# a" + " " * 200_000 + "b", "# " + "# " * 100_000 + "b", "#" * 200_000])
+def test_a_hostile_heading_line_costs_no_more_than_its_length(line: str) -> None:
+    """A pattern that backtracks takes ten minutes for these."""
+    assert len(headings_of(line)) <= 1
+
+
+def test_an_endless_title_is_not_repeated_in_every_chunk() -> None:
+    text = "# " + "t" * 100_000 + "\n\n" + "word " * 20_000
+    chunks = chunk_documents([Document("a", "x" * 100_000, text)], chunk_recursive)
+    assert max(len(search_text(chunk)) - len(chunk.text) for chunk in chunks) <= 2 * (TITLE_LENGTH + 1)
+
+
+def test_many_small_documents_may_not_repeat_their_text_without_end() -> None:
+    documents = [document(str(number), "x" * 4_800) for number in range(100)]
+    with pytest.raises(InvalidInputError, match="overlap"):
+        chunk_documents(documents, partial(chunk_fixed, size=1_000, overlap=999))

@@ -41,9 +41,11 @@ def test_plain_text_takes_its_title_from_the_file_name() -> None:
         (b"\xef\xbb\xbfplain", "plain"),
         ("Größe".encode("utf-16"), "Größe"),
         (b"\xfe\xff" + "Größe".encode("utf-16-be"), "Größe"),
+        ("Größe \U0001f4b3".encode("utf-32"), "Größe \U0001f4b3"),
+        (b"\x00\x00\xfe\xff" + "Größe".encode("utf-32-be"), "Größe"),
     ],
 )
-def test_utf8_and_utf16_with_marks_are_read_without_a_warning(data: bytes, expected: str) -> None:
+def test_utf8_utf16_and_utf32_with_marks_are_read_without_a_warning(data: bytes, expected: str) -> None:
     result = load_documents([("a.txt", data)])
     assert result.documents[0].text == expected
     assert not result.warnings
@@ -80,6 +82,14 @@ def test_lone_surrogates_from_json_are_replaced_everywhere_and_warned_of() -> No
     [
         ("empty.md", b"", "empty"),
         ("blank.md", b" \n\t ", "empty"),
+        ("mark8.md", b"\xef\xbb\xbf", "empty"),
+        ("mark16.txt", b"\xff\xfe", "empty"),
+        ("mark16b.json", b"\xfe\xff", "empty"),
+        ("mark32.txt", b"\xff\xfe\x00\x00", "empty"),
+        ("blank16.txt", " \n".encode("utf-16"), "empty"),
+        ("space.txt", "\u00a0\u3000".encode(), "empty"),
+        ("marks.txt", b"\xef\xbb\xbf\xef\xbb\xbf \n", "empty"),
+        ("torn32.txt", b"\xff\xfe\x00\x00abc", "UTF-32"),
         ("paper.pdf", b"%PDF-1.7 ...", "PDF"),
         ("renamed.md", b"PK\x03\x04rest", "ZIP"),
         ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", "legacy"),
