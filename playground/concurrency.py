@@ -39,12 +39,15 @@ def run_sync(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
             "A synchronous call was made inside a call that already runs on the same event loop.",
             remedy="Await the asynchronous method there.",
         )
-    future = asyncio.run_coroutine_threadsafe(coroutine, _private_loop())
+    future = asyncio.run_coroutine_threadsafe(_outcome(coroutine), _private_loop())
     try:
-        return future.result()
+        result, error = future.result()
     except BaseException:
         future.cancel()
         raise
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]  # there is a result where there is no error
 
 
 async def in_thread(function: Callable[..., _Result], *arguments: Any) -> _Result:
@@ -123,6 +126,16 @@ class Turns:
                     place.set_result(None)
                     return
             self._taken = False
+
+
+async def _outcome(
+    coroutine: Coroutine[Any, Any, _Result],
+) -> tuple[_Result | None, Exception | None]:
+    # Futures of two kinds copy some exceptions on the way; callers must get the very object.
+    try:
+        return await coroutine, None
+    except Exception as error:  # noqa: BLE001  # raised again by the caller
+        return None, error
 
 
 def _private_loop() -> asyncio.AbstractEventLoop:
