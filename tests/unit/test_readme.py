@@ -8,6 +8,7 @@ commands: the first is run from a clean clone by ``test_installation``, the seco
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -17,6 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from PIL import Image
+
+from playground.views.palette import colours
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -84,7 +88,11 @@ def test_the_python_example_prints_what_stands_below_it(program: str, printed: s
     assert done.stdout == printed
 
 
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize(
+    "command",
+    # Benches have no place in the default run; there the command is only started with -m bench.
+    [pytest.param(command, marks=pytest.mark.bench if "-m bench" in command else ()) for command in commands()],
+)
 def test_the_command_runs(command: str, tmp_path: Path) -> None:
     program, *arguments = shlex.split(command)
     start = {"playground": [sys.executable, "-m", "playground.cli"], "python": [sys.executable]}[program]
@@ -108,6 +116,27 @@ def test_the_boxes_of_the_diagram_are_modules() -> None:
     assert len(names) >= 8
     for name in names:
         assert importlib.util.find_spec(f"playground.{name}") is not None, name
+
+
+def test_the_numbers_are_those_that_the_benches_recorded() -> None:
+    figures: dict[str, float] = {}
+    for path in (ROOT / "tests" / "bench").glob("*_results.json"):
+        figures |= json.loads(path.read_text(encoding="utf-8"))["figures"]
+    rows = re.findall(r"^\| ([^|]+?) \| ([\d.,]+) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) >= 5
+    for name, shown in rows:
+        digits = len(shown.partition(".")[2])
+        assert shown == f"{figures[name]:,.{digits}f}", name
+
+
+def test_the_picture_shows_the_palette_and_not_an_approximation_of_it() -> None:
+    with Image.open(ROOT / ".readme" / "compile.png") as picture:
+        counted = picture.convert("RGB").getcolors(maxcolors=1 << 24)
+    assert counted is not None
+    shown = {"#%02X%02X%02X" % colour for _, colour in counted}  # noqa: UP031  # three numbers at once
+    palette = colours("light")
+    kinds = ("memory", "rag", "transcript", "skills", "working-memory", "mandatory")
+    assert not [kind for kind in kinds if palette[kind] not in shown]
 
 
 def test_the_picture_and_the_linked_files_exist() -> None:
