@@ -1,6 +1,6 @@
 """Messages and their parts: the one shape that every stage, codec and export shares.
 
-A message is ``{role, content}``; content is a string or a list of parts, and a string equals one text part.
+A message has a role and a content: a string, or a list of parts of which one text part means the same.
 Parts of an unknown kind are kept as they came, so that a newer host never loses anything here.
 """
 

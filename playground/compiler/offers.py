@@ -38,7 +38,7 @@ from playground.errors import InvalidInputError, InvalidRequestError, Phase
 from playground.messages import Message, as_messages
 from playground.tokens import TokenEstimator
 from playground.values import whole_number
-from playground.working_memory.rendering import SECTIONS, MemoryLine, memory_lines
+from playground.working_memory.rendering import MemoryLine, memory_lines
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["CompileInputs", "MemoryOffers", "Offers", "prepare"]
@@ -123,7 +123,7 @@ class Offers:
         settled: Reasons that hold under any budget; ``None`` for contenders.
         mandatory: Contenders that must be placed.
         ranking: Optional contenders by descending score, then source order, then record id.
-        by_kind: ``ranking`` split by kind, kinds in the order of their first source.
+        by_kind: ``ranking`` split by kind; the kind whose source was given first comes first.
         twins: Group number of each optional contender whose text another one shares.
         memory: Working memory's lines.
         frame_tokens: Tokens of the retrieval block without records.
@@ -151,9 +151,8 @@ class Offers:
         if chosen:
             blocks.append(render_records(chosen, step=inputs.step, retrieval_pass=inputs.retrieval_pass))
         if inputs.working_memory is not None and (lines or self.memory.owed):
+            # Fill order is section order too, so that each section is opened once.
             shown = [self.memory.lines[i] for i in sorted(lines)]
-            # Stable: the fill order holds within a section, whatever the order of the sections.
-            shown.sort(key=lambda line: SECTIONS.index(line.section))
             blocks.append(render_tail(inputs.working_memory, shown))
         return tuple(blocks)
 

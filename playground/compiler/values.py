@@ -216,4 +216,4 @@ class ContextSource(Protocol):
         """Whether a failure must stop the call."""
 
     async def query(self, request: ContextSourceRequest) -> Sequence[ContextCandidate]:
-        """Return up to ``request.limit`` candidates; nothing found is an empty list, not an error."""
+        """Return at most ``request.limit`` candidates, and an empty list where nothing was found."""

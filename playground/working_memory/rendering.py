@@ -73,10 +73,10 @@ def tail_close() -> str:
 def memory_lines(snapshot: WorkingMemorySnapshot) -> tuple[MemoryLine, ...]:
     """Return every item that can be shown, in the order in which a budget is filled.
 
-    Goal, constraints and the active task come first and are mandatory. Then the task list; decisions
-    (accepted, proposed, reverted); questions (open, answered; dropped ones never); attempts (in progress,
-    failed, abandoned, succeeded); hypotheses (confirmed, proposed, rejected); observations. Ties go to the
-    newest revision, then to the id.
+    First what is mandatory: goal, constraints, active task. The remaining tasks follow in the host's order,
+    then the other sections as in ``SECTIONS``. Inside a section the items that matter most to the next step
+    lead (see ``_DECISIONS`` and its neighbours; a dropped question is not listed at all); among equals leads
+    the item that changed last, then the smaller id.
     """
     return tuple(_lines(snapshot))
 
