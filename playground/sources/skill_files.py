@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,17 @@ __all__ = ["Skill", "SkillRegistry", "parse_skill"]
 
 SKILL_FILE = "SKILL.md"
 SKILL_BYTES = 1_000_000  # largest SKILL.md; a body must fit a model call
+REPLACED = "Bytes that are not UTF-8, NUL or lone surrogates were replaced by U+FFFD."
 RESOURCE_BYTES = 10_000_000  # largest resource that is read
+FRONT_MATTER_CHARACTERS = 32_000  # largest front matter; a description has a thousand
 DESCRIPTION_CHARACTERS = 1_024
 
 _NAME = re.compile("[a-z0-9-]{1,64}")
 _VENDOR = re.compile("anthropic|claude|openai|gemini", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# Between commas and blanks, which inside brackets belong to the tool: Bash(git log:*).
+_TOOL = re.compile(r"(?:\([^()]*\)|[^,\s])+")
 _LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]*(.*)")
 
 
@@ -64,6 +68,7 @@ class SkillRegistry:
 
     def __init__(self, skills: Iterable[Skill] = (), *, problems: Iterable[DocumentError] = ()) -> None:
         self._skills: dict[str, Skill] = {}
+        self._numbers: dict[str, int] = {}
         for skill in skills:
             renamed = self._renamed(skill)
             self._skills[renamed.id] = renamed
@@ -147,9 +152,10 @@ class SkillRegistry:
     def _renamed(self, skill: Skill) -> Skill:
         if skill.id not in self._skills:
             return skill
-        number = 2
+        number = self._numbers.get(skill.id, 2)
         while f"{skill.id}-{number}" in self._skills:
             number += 1
+        self._numbers[skill.id] = number + 1
         issue = f"The id {skill.id!r} is taken; this one is called {skill.id}-{number}."
         return replace(skill, id=f"{skill.id}-{number}", issues=(*skill.issues, issue))
 
@@ -158,52 +164,63 @@ def parse_skill(text: str, *, id: str, folder: Path | None = None) -> Skill:  # 
     """Read the text of a SKILL.md. Never raises: whatever is wrong becomes an issue.
 
     Without front matter the whole text is the body. Front matter that is no valid YAML, an unquoted colon in
-    the description for example, is read line by line.
+    the description for example, is read line by line. Its values are text as it stands: a date, a number or
+    ``yes`` is no more than these characters. NUL and lone surrogates are replaced by U+FFFD.
     """
-    found = _FRONT_MATTER.match(text)
     issues: list[str] = []
+    text = _storable(text, issues)
+    found = _FRONT_MATTER.match(text)
     fields: Mapping[str, Any] = {}
     if found is None:
         issues.append("It has no front matter.")
+    elif len(found[1]) > FRONT_MATTER_CHARACTERS:
+        issues.append(
+            f"Its front matter has {len(found[1]):,} characters, above {FRONT_MATTER_CHARACTERS:,}; "
+            "it was not read."
+        )
     else:
         fields = _front_matter(found[1], issues)
     tools = fields.get("allowed-tools", fields.get("allowed_tools"))
     license_name = fields.get("license")
+    known_id = _storable(id, issues)
     skill = Skill(
-        id=id,
-        name=_text(fields.get("name")) or id,
-        description=_text(fields.get("description")),
+        id=known_id,
+        name=_storable(_text(fields.get("name")), issues) or known_id,
+        description=_storable(_text(fields.get("description")), issues),
         body=text if found is None else found[2],
-        license=None if license_name is None else _text(license_name),
-        allowed_tools=_tools(tools),
+        license=None if license_name is None else _storable(_text(license_name), issues),
+        allowed_tools=tuple(_storable(tool, issues) for tool in _tools(tools)),
         folder=folder,
     )
-    return replace(skill, issues=(*issues, *_broken_rules(skill)))
+    return replace(skill, issues=(*dict.fromkeys(issues), *_broken_rules(skill)))
 
 
 def _read_skill(path: Path, root: Path) -> Skill:
-    name = f"{path.parent.name}/{SKILL_FILE}"
+    name = f"{path.parent.name}/{SKILL_FILE}".encode("utf-8", "replace").decode()
     try:
         if not path.resolve().is_relative_to(root.resolve()):
             raise DocumentError(
                 f"{name} is a link that leads outside the folder.", remedy="Copy the file.", name=name
             )
+        if not path.is_file():  # a pipe could be read for ever
+            raise DocumentError(f"{name} is no regular file.", remedy="Put a text file there.", name=name)
         if path.stat().st_size > SKILL_BYTES:
             raise DocumentError(
                 f"{name} has {path.stat().st_size:,} bytes.",
                 remedy=f"Keep it under {SKILL_BYTES:,} bytes and move the rest into resources.",
                 name=name,
             )
-        data = path.read_bytes()
-    except OSError as error:
+        with path.open("rb") as file:
+            data = file.read(SKILL_BYTES + 1)
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+        reason = error.strerror if isinstance(error, OSError) else "links lead in a circle"
         raise DocumentError(
-            f"{name} cannot be read ({error.strerror}).", remedy="Check its permissions.", name=name
+            f"{name} cannot be read ({reason}).", remedy="Check its permissions.", name=name
         ) from None
-    text = data.decode("utf-8-sig", errors="replace").replace("\x00", "\ufffd")
+    text = data.decode("utf-8-sig", errors="replace")
     skill = parse_skill(text, id=path.parent.name, folder=path.parent)
-    if "\ufffd" in text:
-        issue = "Bytes that are not UTF-8, or NUL, were replaced by U+FFFD."
-        return replace(skill, issues=(*skill.issues, issue))
+    if "\ufffd" in text and REPLACED not in skill.issues:
+        return replace(skill, issues=(REPLACED, *skill.issues))
     return skill
 
 
@@ -239,8 +256,9 @@ def _front_matter(text: str, issues: list[str]) -> Mapping[str, Any]:
     import yaml  # noqa: PLC0415  # only those who load skills need it
 
     try:
-        fields = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError):
+        # Knows text, lists and mappings only and makes nothing of them: safe, and quick for any scalar.
+        fields = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
+    except Exception:  # noqa: BLE001  # hostile text makes a parser fail in any way; then lines are read
         issues.append("Its front matter is no valid YAML; it was read line by line.")
         lines = (_LINE.fullmatch(line.strip()) for line in text.splitlines())
         return {line[1]: line[2].strip("\"'") for line in lines if line is not None}
@@ -264,11 +282,20 @@ def _broken_rules(skill: Skill) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> str:
-    # Only scalars: the text of nested YAML aliases can be exponentially long.
-    return str(value).strip() if isinstance(value, str | int | float | date) else ""
+    # Only scalars: the text of nested YAML aliases can be exponentially long. Only the blanks that YAML itself
+    # leaves at the ends of block scalars are dropped.
+    return value.strip(" \t\r\n") if isinstance(value, str) else ""
 
 
 def _tools(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
-        return tuple(part for part in re.split(r"[,\s]+", value) if part)
-    return tuple(map(_text, value)) if isinstance(value, list | tuple) else ()
+        return tuple(_TOOL.findall(value))
+    return tuple(filter(None, map(_text, value))) if isinstance(value, list | tuple) else ()
+
+
+def _storable(text: str, issues: list[str]) -> str:
+    """Replace what no file and no store takes; an issue says so."""
+    clean, count = _UNSTORABLE.subn("\ufffd", text)
+    if count:
+        issues.append(REPLACED)
+    return clean

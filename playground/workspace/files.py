@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -92,9 +93,11 @@ class ProjectFolder:
             raise
         except PlaygroundError as error:
             raise self.error(f"{where}: {error.problem}", error.remedy or "Correct the file.") from None
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except OSError:
+            raise
+        except Exception as error:  # values of any type stand in the file
             missing = f"the field {error} is missing" if isinstance(error, KeyError) else "malformed"
-            raise self.error(f"{where}: {missing}.") from None
+            raise self.error(f"{where}: {missing}.") from error
 
     def _lines(self, name: str, read: Callable[[dict[str, Any]], _Value]) -> Iterator[_Value]:
         for number, line in enumerate((self.text(name) or "").split("\n"), 1):
@@ -108,7 +111,16 @@ class ProjectFolder:
 
     def _parsed(self, text: str, where: str) -> Any:
         try:
-            return json.loads(text)
+            return json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
             raise self.error(f"{where} is not valid JSON: {reason}.") from None
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse_number(digits)
+
+
+def _refuse_number(digits: str) -> float:
+    raise ValueError(f"{digits[:50]} is not a finite number")

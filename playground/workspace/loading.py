@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from playground.compiler.budget import ContextBudget
-from playground.errors import InvalidInputError, ProjectError
+from playground.errors import InvalidInputError, PlaygroundError, ProjectError
 from playground.messages import as_messages
 from playground.models import DEFAULT_MODEL_ID
 from playground.retrieval.corpus import Corpus
 from playground.scope import MemoryScope
 from playground.sources import ChatRecord, SkillRegistry
+from playground.values import LARGEST_WHOLE_NUMBER
 from playground.working_memory import WorkingMemorySnapshot
 from playground.workspace.files import ProjectFolder
+from playground.workspace.folder_exchange import read_folder
 from playground.workspace.project import CANDIDATES_PER_SOURCE, FORMAT_VERSION, ChunkSettings, Project, Scenario
 from playground.workspace.records import corpus_from_lines, document_from_json, memory_from_json
 from playground.workspace.samples import is_sample, sample_folder
-from playground.workspace.saving import finish_interrupted_save
 from playground.workspace.vectors import VectorTable
 
 __all__ = ["load_project"]
@@ -54,11 +55,14 @@ def load_project(name_or_path: str | Path) -> Project:
         ProjectError: When the folder is missing, damaged, of an unknown version, or leads outside itself;
             names the file, the line and the remedy.
     """
+    name = Path(name_or_path).name[:80]
     try:
-        return _loaded(_located(name_or_path))
-    except (OSError, RuntimeError) as error:
+        path = _located(name_or_path)
+        return read_folder(path, lambda: _loaded(path))
+    except PlaygroundError:
+        raise
+    except Exception as error:  # a path or a file can be odd in any way
         reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-        name = Path(name_or_path).name[:80]
         raise ProjectError(
             f"The project {name!r} cannot be read: {reason}.",
             remedy="Check the path and the rights of its files.",
@@ -71,17 +75,16 @@ def _located(name_or_path: str | Path) -> Path:
         return sample_folder(name_or_path)
     if "\0" in str(name_or_path):
         raise ProjectError("A path cannot hold a NUL character.", remedy="Correct the path.", project="")
-    path = Path(name_or_path).expanduser().absolute()
-    finish_interrupted_save(path)
-    return path
+    return Path(name_or_path).expanduser().absolute()
 
 
 def _loaded(path: Path) -> Project:
     folder = ProjectFolder(path)
     head = folder.json("project.json", dict, dict)
-    if head.get("version") != FORMAT_VERSION:
+    version = head.get("version")
+    if type(version) is not int or version != FORMAT_VERSION:  # True and 1.0 equal 1
         raise folder.error(
-            f"project.json has the version {head.get('version')!r}, this program reads {FORMAT_VERSION}."
+            f"project.json has the version {version!r:.50}, this program reads {FORMAT_VERSION}."
             if head
             else "there is no project.json.",
             "Choose a folder that was saved by this program.",
@@ -138,10 +141,10 @@ def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:
         tools=tuple(tools),
         scenarios=tuple(scenarios),
         model_id=_text(head, "modelId") or DEFAULT_MODEL_ID,
-        context_window=_count(head, "contextWindow", None),
+        context_window=_count(head, "contextWindow", None, least=1),
         max_output_tokens=_count(head, "maxOutputTokens", None),
         budget=ContextBudget.parse(head.get("budget", {})),
-        candidates_per_source=_count(head, "candidatesPerSource", CANDIDATES_PER_SOURCE),
+        candidates_per_source=_count(head, "candidatesPerSource", CANDIDATES_PER_SOURCE, least=1),
         scope=scope,
         chat_id=_text(head, "chatId"),
         chunking=chunking,
@@ -172,7 +175,8 @@ def _skills(folder: ProjectFolder) -> tuple[tuple[Any, ...], list[str]]:
         raise folder.error("skills leads outside the project.", "Replace the link by the folder itself.")
     registry = SkillRegistry.from_folder(path)
     for skill in registry.list():
-        folder.contents.append(f"{skill.id}\0{skill.name}\0{skill.description}\0{skill.body}".encode())
+        state = f"{skill.id}\0{skill.name}\0{skill.description}\0{skill.body}"
+        folder.contents.append(state.encode("utf-8", "surrogatepass"))
     return registry.list(), [str(problem) for problem in registry.problems]
 
 
@@ -191,8 +195,19 @@ def _text(head: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _count(head: Mapping[str, Any], name: str, default: Any) -> Any:
+def _count(head: Mapping[str, Any], name: str, default: Any, *, least: int = 0) -> Any:
     value = head.get(name, default)
-    if value is not default and (type(value) is not int or value < 0):
-        raise InvalidInputError(f"{name} is not a whole number of 0 or more.")
+    if value is default:
+        return value
+    if type(value) is not int or not least <= value <= LARGEST_WHOLE_NUMBER:
+        raise InvalidInputError(
+            f"{name} is {_shown(value)}.",
+            remedy=f"Write a whole number from {least} to {LARGEST_WHOLE_NUMBER:,}.",
+        )
     return value
+
+
+def _shown(value: Any) -> str:
+    return (
+        f"a number of {len(str(value))} digits" if type(value) is int and value > 10**20 else f"{value!r:.50}"
+    )

@@ -41,6 +41,7 @@ __all__ = ["CANDIDATES_PER_SOURCE", "FORMAT_VERSION", "ChunkSettings", "Project"
 
 FORMAT_VERSION = 1  # of a project folder
 CANDIDATES_PER_SOURCE = 16  # records each source offers unless a project says otherwise
+CHUNK_TOKENS = 1_000_000  # more fit no model; far below what a float can hold
 _CHUNKERS = {
     "fixed": chunk_fixed,
     "recursive": chunk_recursive,
@@ -64,9 +65,9 @@ class ChunkSettings(RecordedValue):
 
     method: Literal["fixed", "recursive", "blocks", "semantic"] = "recursive"
     """Windows; separators; Markdown blocks; or sections split by meaning."""
-    size: int = Field(default=DEFAULT_SIZE, ge=1)
+    size: int = Field(default=DEFAULT_SIZE, ge=1, le=CHUNK_TOKENS)
     """Tokens a chunk, four characters each."""
-    overlap: int = Field(default=DEFAULT_OVERLAP, ge=0)
+    overlap: int = Field(default=DEFAULT_OVERLAP, ge=0, le=CHUNK_TOKENS)
     """Tokens that neighbours share."""
 
     @property

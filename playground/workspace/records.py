@@ -13,6 +13,7 @@ from playground.retrieval.chunking import Chunk
 from playground.retrieval.corpus import Corpus, chunk_documents
 from playground.retrieval.documents import Document
 from playground.scope import MemoryScope
+from playground.values import LARGEST_WHOLE_NUMBER
 
 __all__ = [
     "chunk_lines",
@@ -54,6 +55,11 @@ def memory_from_json(data: Mapping[str, Any], scope: MemoryScope) -> MemoryRecor
     entries = data.get("revisions")
     if entries is None:
         entries = [{name: value for name, value in data.items() if name not in _RECORD_FIELDS}]
+    if not isinstance(entries, list | tuple) or not entries or not all(isinstance(e, Mapping) for e in entries):
+        raise InvalidInputError(
+            "revisions is no list of objects",
+            remedy='Give each revision as an object with "text", oldest first.',
+        )
     revisions = tuple(
         MemoryRevision.parse({"recordedAt": 0, **entry, "revision": number, "digest": _digest(entry)})
         for number, entry in enumerate(entries, 1)
@@ -139,6 +145,10 @@ def _check_spans(spans: Sequence[tuple[int, ...]], used: set[int]) -> None:
     for span in spans:
         if len(span) != 3 or not all(type(number) is int and number >= 0 for number in span):
             raise InvalidInputError("a chunk is not three whole numbers: index, start and end")
+        if span[0] > LARGEST_WHOLE_NUMBER:
+            raise InvalidInputError(
+                "a chunk index is above 2**53", remedy="Delete chunks.jsonl; it is made again."
+            )
         if span[0] in used:
             raise InvalidInputError(f"the chunk index {span[0]} is used twice")
         used.add(span[0])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
-import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,14 @@ from typing import Any
 from playground.errors import ProjectError
 from playground.messages import message_to_json
 from playground.sources import Skill
+from playground.workspace.folder_exchange import exchange_folder
 from playground.workspace.project import FORMAT_VERSION, Project
 from playground.workspace.records import chunk_lines, document_to_json, memory_to_json
 
-__all__ = ["finish_interrupted_save", "project_files", "save_project"]
+__all__ = ["project_files", "save_project"]
 
+# Line breaks of YAML that are none of JSON, and characters that it refuses.
+_NOT_IN_YAML = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 _OWN_FILES = frozenset(
     {
         "project.json",
@@ -38,18 +41,80 @@ _OWN_FILES = frozenset(
 def save_project(project: Project, folder: str | Path) -> Path:
     """Write a project to a folder and return the folder.
 
-    Everything is written to a folder beside it first and reaches the disk before the names are exchanged. Files
-    of other names that were there (licences, a README) are kept.
+    Everything is written to a folder beside it first and reaches the disk before the names are exchanged; who
+    saves at the same time waits, who loads gets the old or the new project. Files of other names that were
+    there (licences, a README) are kept.
 
     Args:
         project: What is saved.
         folder: A new folder, an empty one, or one that holds a project, which is replaced.
 
     Raises:
-        ProjectError: When the folder holds something else, or the disk refuses.
+        ProjectError: When the folder holds something else, the disk refuses, another program keeps saving, or
+            a record cannot be written without loss: a lone surrogate, an infinite number.
     """
-    target = Path(folder).expanduser().resolve()
-    finish_interrupted_save(target)
+    try:
+        target = Path(folder).expanduser().resolve()
+        files = project_files(project)
+
+        def prepare(fresh: Path) -> None:
+            _check_target(target)
+            for name, data in files.items():
+                _write(fresh / name, data)
+            _keep_others(target, fresh, project.skills)
+
+        if not target.name:
+            raise ProjectError("The root of a disk is no project.", remedy="Choose a folder.", project="")
+        exchange_folder(target, prepare)
+    except (OSError, ValueError, RuntimeError) as error:  # a path with NUL, an unknown home
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        name = Path(folder).name
+        raise ProjectError(
+            f"The project cannot be written to {name!r}: {reason}.",
+            remedy="Check free space and rights, or choose another folder.",
+            project=name,
+        ) from error
+    return target
+
+
+def project_files(project: Project) -> dict[str, bytes]:
+    """Return a project's files by their name in the folder; empty parts have no file."""
+    scope = project.scope
+    files = {
+        "project.json": _json("project.json", _head(project)),
+        "documents.jsonl": _lines("documents.jsonl", map(document_to_json, project.documents)),
+        "chunks.jsonl": _lines("chunks.jsonl", chunk_lines(project.corpus), "document"),
+        "memories.jsonl": _lines(
+            "memories.jsonl", (memory_to_json(record, scope) for record in project.memories)
+        ),
+        "chats.jsonl": _lines(
+            "chats.jsonl",
+            ({**chat.to_json(), "title": project.chat_titles.get(chat.chat_id, "")} for chat in project.chats),
+            "chatId",
+        ),
+        "scenarios.jsonl": _lines(
+            "scenarios.jsonl",
+            (scenario.model_dump(by_alias=True, exclude_defaults=True) for scenario in project.scenarios),
+        ),
+    }
+    if project.messages:
+        files["conversation.json"] = _json(
+            "conversation.json", [message_to_json(message) for message in project.messages]
+        )
+    if project.tools:
+        files["tools.json"] = _json("tools.json", list(project.tools))
+    if project.working_memory is not None:
+        files["working_memory.json"] = _json(
+            "working_memory.json", json.loads(project.working_memory.to_json())
+        )
+    if len(project.vectors):
+        files["vectors.npz"] = project.vectors.to_bytes()
+    for skill in project.skills:
+        files[f"skills/{_folder_name(skill)}/SKILL.md"] = _skill_file(skill)
+    return {name: data for name, data in files.items() if data}
+
+
+def _check_target(target: Path) -> None:
     if target.exists() and not target.is_dir():
         raise ProjectError(f"{target.name} is a file.", remedy="Choose a folder.", project=target.name)
     if target.is_dir() and any(target.iterdir()) and not (target / "project.json").is_file():
@@ -58,63 +123,6 @@ def save_project(project: Project, folder: str | Path) -> Path:
             remedy="Choose an empty or a new folder.",
             project=target.name,
         )
-    fresh = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.tmp")
-    try:
-        fresh.mkdir(parents=True)
-        for name, data in project_files(project).items():
-            _write(fresh / name, data)
-        _keep_others(target, fresh, project.skills)
-        _exchange(fresh, target)
-    except OSError as error:
-        raise ProjectError(
-            f"The project cannot be written to {target.name!r}: {error.strerror or error}.",
-            remedy="Check free space and rights, or choose another folder.",
-            project=target.name,
-        ) from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return target
-
-
-def project_files(project: Project) -> dict[str, bytes]:
-    """Return a project's files by their name in the folder; empty parts have no file."""
-    scope = project.scope
-    files = {
-        "project.json": _json(_head(project)),
-        "documents.jsonl": _lines(map(document_to_json, project.documents)),
-        "chunks.jsonl": _lines(chunk_lines(project.corpus)),
-        "memories.jsonl": _lines(memory_to_json(record, scope) for record in project.memories),
-        "chats.jsonl": _lines(
-            {**chat.to_json(), "title": project.chat_titles.get(chat.chat_id, "")} for chat in project.chats
-        ),
-        "scenarios.jsonl": _lines(
-            scenario.model_dump(by_alias=True, exclude_defaults=True) for scenario in project.scenarios
-        ),
-    }
-    if project.messages:
-        files["conversation.json"] = _json([message_to_json(message) for message in project.messages])
-    if project.tools:
-        files["tools.json"] = _json(list(project.tools))
-    if project.working_memory is not None:
-        files["working_memory.json"] = _json(json.loads(project.working_memory.to_json()))
-    if len(project.vectors):
-        files["vectors.npz"] = project.vectors.to_bytes()
-    for skill in project.skills:
-        files[f"skills/{_folder_name(skill)}/SKILL.md"] = _skill_file(skill)
-    return {name: data for name, data in files.items() if data}
-
-
-def finish_interrupted_save(target: Path) -> None:
-    """Put the previous project back when a crash fell between taking it away and setting the new one."""
-    if not target.name:
-        return  # the root of a disk has no neighbours
-    previous = _previous(target)
-    if not previous.is_dir():
-        return
-    if target.exists():
-        shutil.rmtree(previous, ignore_errors=True)
-    else:
-        previous.rename(target)
 
 
 def _head(project: Project) -> dict[str, Any]:
@@ -139,15 +147,21 @@ def _head(project: Project) -> dict[str, Any]:
 
 
 def _skill_file(skill: Skill) -> bytes:
-    front = {
+    front: dict[str, str | list[str]] = {
         "name": skill.name,
         "description": skill.description,
         "license": skill.license or "",
-        "allowed-tools": ", ".join(skill.allowed_tools),
+        "allowed-tools": list(skill.allowed_tools),
     }
+    where = f"skills, {skill.id[:80]!a}"
     # JSON strings are YAML strings, so that colons and quotes in a description stay what they are.
-    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in front.items() if value]
-    return _bytes("---\n" + "\n".join(lines) + "\n---\n" + skill.body)
+    lines = [f"{name}: {_yaml(where, value)}" for name, value in front.items() if value]
+    return _bytes(where, "---\n" + "\n".join(lines) + "\n---\n" + skill.body)
+
+
+def _yaml(where: str, value: str | list[str]) -> str:
+    """Write a flow value that YAML reads as JSON does: what it folds or refuses is escaped."""
+    return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", _dumped(where, value))
 
 
 def _folder_name(skill: Skill) -> str:
@@ -160,6 +174,15 @@ def _folder_name(skill: Skill) -> str:
     return skill.id
 
 
+def _special_files(folder: str, names: list[str]) -> list[str]:
+    """Return what has no content to copy: pipes, sockets and devices, which could be read for ever."""
+    return [name for name in names if not _has_content(Path(folder, name))]
+
+
+def _has_content(path: Path) -> bool:
+    return path.is_symlink() or path.is_dir() or path.is_file()
+
+
 def _keep_others(target: Path, fresh: Path, skills: Iterable[Skill]) -> None:
     """Carry over what this format does not know: licences, notes and the resources of skills that remain."""
     if target.is_dir():
@@ -170,7 +193,7 @@ def _keep_others(target: Path, fresh: Path, skills: Iterable[Skill]) -> None:
             if path.is_file():
                 _copy(path, fresh / "skills" / path.name)
     for skill in skills:
-        if skill.folder is not None:
+        if skill.folder is not None and skill.folder.is_dir():
             for path in skill.folder.iterdir():
                 if path.name != "SKILL.md":
                     _copy(path, fresh / "skills" / skill.id / path.name)
@@ -178,25 +201,12 @@ def _keep_others(target: Path, fresh: Path, skills: Iterable[Skill]) -> None:
 
 def _copy(source: Path, destination: Path) -> None:
     destination.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_symlink():
-        return  # a link could lead outside the project
+    if source.is_symlink() or not _has_content(source):
+        return  # a link could lead outside the project, a pipe has no content
     if source.is_dir():
-        shutil.copytree(source, destination, symlinks=True, dirs_exist_ok=True)
+        shutil.copytree(source, destination, symlinks=True, dirs_exist_ok=True, ignore=_special_files)
     else:
         shutil.copy2(source, destination)
-
-
-def _exchange(fresh: Path, target: Path) -> None:
-    previous = _previous(target)
-    if target.exists():
-        target.rename(previous)
-    fresh.rename(target)
-    _flush_folder(target.parent)
-    shutil.rmtree(previous, ignore_errors=True)
-
-
-def _previous(target: Path) -> Path:
-    return target.with_name(f".{target.name}.previous")
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -207,24 +217,37 @@ def _write(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _flush_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return  # other systems cannot open a folder
-    descriptor = os.open(folder, os.O_RDONLY)
+def _json(name: str, value: Any) -> bytes:
+    return _bytes(name, _dumped(name, value, indent=2) + "\n")
+
+
+def _lines(name: str, values: Iterable[Mapping[str, Any]], key: str = "id") -> bytes:
+    return b"".join(
+        _bytes(where, _dumped(where, value) + "\n")
+        for value in values
+        for where in [f"{name}, record {str(value[key])[:80]!a}"]
+    )
+
+
+def _dumped(where: str, value: Any, *, indent: int | None = None) -> str:
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:  # infinite, endless, or no JSON at all
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise ProjectError(
+            f"{where} cannot be saved: {reason}.",
+            remedy="Keep to finite numbers, strings, lists and objects.",
+            project=where,
+        ) from error
 
 
-def _json(value: Any) -> bytes:
-    return _bytes(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
-
-
-def _lines(values: Iterable[Mapping[str, Any]]) -> bytes:
-    return _bytes("".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values))
-
-
-def _bytes(text: str) -> bytes:
-    # Lone surrogates have no UTF-8 form; in JSON they could only be written as escapes that databases refuse.
-    return text.encode("utf-8", "replace") if not text.isascii() else text.encode()
+def _bytes(where: str, text: str) -> bytes:
+    """Encode as UTF-8; a lone surrogate has no such form, and replacing it could make two ids one."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ProjectError(
+            f"{where} cannot be saved: it holds the lone surrogate U+{ord(text[error.start]):04X}.",
+            remedy="Replace it by U+FFFD.",
+            project=where,
+        ) from None

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from playground.errors import InvalidInputError
-from playground.sources import SkillRegistry
+from playground.sources import Skill, SkillRegistry
 from playground.sources.skill_files import parse_skill
 
 GOOD = """---
@@ -36,7 +39,7 @@ def test_front_matter_and_body_are_read() -> None:
     skill = parse_skill(GOOD, id="release-notes")
     assert (skill.name, skill.license, skill.issues) == ("release-notes", "MIT", ())
     assert skill.description == "Writes release notes from merged changes."
-    assert skill.allowed_tools == ("Read", "Bash(git", "log:*)")
+    assert skill.allowed_tools == ("Read", "Bash(git log:*)")
     assert skill.body == "# Release notes\n\nCollect the changes.\n"
 
 
@@ -166,3 +169,72 @@ def test_a_taken_id_gets_a_number_and_an_issue() -> None:
 def test_a_record_without_text_is_refused(field: str, value: Any) -> None:
     with pytest.raises(InvalidInputError, match=field):
         SkillRegistry.from_records([{"name": "a", "description": "d", "body": "b", field: value}])
+
+
+@pytest.mark.parametrize("value", ["1:59:59", "0x10", "2026-11-30", "1_000", "yes", "null", "1e5", "~"])
+def test_a_scalar_stays_the_text_it_is(value: str) -> None:
+    skill = parse_skill(f"---\nname: a\ndescription: {value}\n---\n", id="x")
+    assert skill.description == value
+
+
+def test_front_matter_of_megabytes_is_not_read_and_the_skill_still_loads() -> None:
+    skill = parse_skill(f"---\nname: a\ndescription: 1{':59' * 100_000}\n---\nbody", id="x")
+    assert (skill.name, skill.description, skill.body) == ("x", "", "body")
+    assert any("32,000" in issue for issue in skill.issues)
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        'description: "\\ud800"',
+        "name: 0x+5000f",
+        "? [a, b]\n: c",
+        "<<: 5",
+        "a: !!python/object:os.system",
+        "&a *a",
+    ],
+)
+def test_no_front_matter_makes_the_reader_raise_or_give_unstorable_text(front: str) -> None:
+    skill = parse_skill(f"---\n{front}\n---\nbody \ud800", id="x\udcff")
+    for text in (skill.id, skill.name, skill.description, skill.body):
+        text.encode()
+    assert any("U+FFFD" in issue for issue in skill.issues)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_a_skill(text: str) -> None:
+    for whole in (text, f"---\n{text}\n---\n{text}"):
+        skill = parse_skill(whole, id="x")
+        assert skill.id == "x"
+        skill.description.encode()
+
+
+def test_a_list_of_tools_is_taken_as_it_stands() -> None:
+    skill = parse_skill('---\nname: a\nallowed-tools: ["Bash(git add, git rm)", Read]\n---\n', id="x")
+    assert skill.allowed_tools == ("Bash(git add, git rm)", "Read")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_not_opened(folder: Path) -> None:
+    (folder / "pipe").mkdir()
+    os.mkfifo(folder / "pipe" / "SKILL.md")
+    registry = SkillRegistry.from_folder(folder)
+    assert [error.name for error in registry.problems] == ["pipe/SKILL.md"]
+    assert [skill.id for skill in registry.list()] == ["release-notes"]
+
+
+def test_ten_thousand_skills_of_one_name_are_numbered_in_linear_time() -> None:
+    # Counting instead of timing: each id is looked up a few times only.
+    looked_up = 0
+
+    class Id(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            nonlocal looked_up
+            looked_up += 1
+            return super().__hash__()
+
+    skills = [Skill(id=Id("a"), name="a", description="d", body="b")] * 5_000
+    assert len(SkillRegistry(skills).list()) == 5_000
+    assert looked_up < 5_000 * 10

@@ -1,0 +1,199 @@
+"""Exchanging a project's folder as a whole, so that programs that save or read at the same time never mix.
+
+A save is prepared in a working folder beside the project, ``.<name>.<8 hex digits>.saving``, which holds a
+mark, the ``new`` project and, after the exchange, the ``old`` one. Savers take turns through a lock file that
+the system releases when its holder dies; a working folder that is found under the lock therefore belongs to
+nobody who lives. Readers change nothing but for one thing: when a crash fell between taking the old project
+away and setting the new one, the old one is put back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from playground.errors import PlaygroundError, ProjectError
+
+__all__ = ["exchange_folder", "read_folder"]
+
+LOCK_SECONDS = 60.0  # a save takes seconds; who waits longer is told
+WAIT_SECONDS = 0.02  # between two looks
+READ_TRIES = 50  # a reader that meets another save each time gives up after these
+MARK = "playground-save"
+_WORK = re.compile(r"\.[0-9a-f]{8}\.saving")
+_Value = TypeVar("_Value")
+_Identity = tuple[int, int, int] | None
+
+
+def exchange_folder(target: Path, prepare: Callable[[Path], None]) -> None:
+    """Put what ``prepare`` writes into an empty folder in the place of ``target``, whole or not at all.
+
+    Args:
+        target: The folder; it need not exist. Its parent is made.
+        prepare: Fills the new folder. It runs under the lock: ``target`` stays as it is meanwhile.
+
+    Raises:
+        ProjectError: When another program keeps the lock for a minute.
+        OSError: When the disk refuses; ``target`` is what it was.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(target):
+        _finish_others(target)
+        work = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.saving")
+        try:
+            work.mkdir()
+            (work / MARK).touch()
+            (work / "new").mkdir()
+            prepare(work / "new")
+            if target.exists():
+                target.rename(work / "old")
+            (work / "new").rename(target)
+            _flush_folder(target.parent)
+        finally:
+            _finish(work, target)
+
+
+def read_folder(target: Path, read: Callable[[], _Value]) -> _Value:
+    """Return what ``read`` makes of a folder that was the same folder from the first file to the last.
+
+    Args:
+        target: The folder.
+        read: Reads it; called again when a save exchanged the folder meanwhile.
+
+    Raises:
+        ProjectError: When it is exchanged again and again.
+        PlaygroundError: What ``read`` raised while the folder stayed the same.
+    """
+    failure: Exception | None = None
+    for _ in range(READ_TRIES):
+        before = _identity(target)
+        if before is None and _works(target):
+            with suppress(OSError), _locked(target):
+                _finish_others(target, keep_new=True)
+            before = _identity(target)
+        try:
+            value = read()
+        except (PlaygroundError, OSError) as error:
+            failure = error
+            if before == _identity(target) and (before is not None or not _works(target)):
+                raise
+        else:
+            if before == _identity(target):
+                return value
+        time.sleep(WAIT_SECONDS)
+    raise failure or ProjectError(
+        f"The project {target.name!r} was saved again and again while it was read.",
+        remedy="Wait for the other program and try again.",
+        project=target.name,
+    )
+
+
+def _identity(target: Path) -> _Identity:
+    """Return what tells this very folder from one of the same name; a removed folder's number is given anew."""
+    try:
+        status = target.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino, status.st_ctime_ns
+
+
+def _works(target: Path) -> list[Path]:
+    """Return the working folders of saves of ``target``; a folder without the mark is somebody else's."""
+    if not target.name:
+        return []  # the root of a disk has no neighbours
+    lead = f".{target.name}"
+    try:
+        near = [path for path in target.parent.iterdir() if path.name.startswith(lead)]
+    except (OSError, ValueError):
+        return []
+    found = [path for path in near if _WORK.fullmatch(path.name.removeprefix(lead))]
+    return [path for path in found if not path.is_symlink() and (path / MARK).is_file()]
+
+
+def _finish_others(target: Path, *, keep_new: bool = False) -> None:
+    """Put right what dead writers left; only under the lock. ``keep_new`` only puts the old project back."""
+    for work in _works(target):
+        if keep_new:
+            if not target.exists() and (work / "old").is_dir():
+                (work / "old").rename(target)
+        else:
+            _finish(work, target)
+
+
+def _finish(work: Path, target: Path) -> None:
+    """Put the old project back where there is none, then drop the working folder."""
+    if not target.exists() and (work / "old").is_dir():
+        (work / "old").rename(target)
+    # The mark goes last, so that what a crash leaves here is still known for ours.
+    for part in ("new", "old"):
+        shutil.rmtree(work / part, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def _locked(target: Path) -> Iterator[None]:
+    """Hold the lock of ``target``; the system lets go of it when this program dies."""
+    path = target.with_name(f".{target.name}.lock")
+    deadline = time.monotonic() + LOCK_SECONDS
+    while (descriptor := _taken(path)) is None:
+        if time.monotonic() > deadline:
+            raise ProjectError(
+                f"The project {target.name!r} is being saved by another program.",
+                remedy="Wait for it, or choose another folder.",
+                project=target.name,
+            )
+        time.sleep(WAIT_SECONDS)
+    try:
+        yield
+    finally:
+        # Removed before it is let go of: whoever waits on the removed file sees that and takes a new one.
+        with suppress(OSError):
+            path.unlink()
+        os.close(descriptor)
+
+
+def _taken(path: Path) -> int | None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        _lock_at_once(descriptor)
+        held = os.fstat(descriptor)
+        there = path.stat()
+    except (BlockingIOError, PermissionError, FileNotFoundError):
+        os.close(descriptor)
+        return None
+    except OSError:
+        os.close(descriptor)
+        raise
+    if (held.st_dev, held.st_ino) != (there.st_dev, there.st_ino):
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _lock_at_once(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415  # there only
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl  # noqa: PLC0415  # there only
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name != "posix":
+        return  # other systems cannot open a folder
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
