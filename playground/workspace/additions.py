@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from playground.compiler.values import text_digest
-from playground.errors import DocumentError, PlaygroundError
+from playground.errors import DocumentError, InvalidInputError, PlaygroundError
 from playground.memory import MemoryRecord, MemoryRevision
 from playground.retrieval.decoding import decode, replace_unstorable
 from playground.retrieval.documents import Document, LoadWarning
@@ -24,6 +24,8 @@ from playground.workspace.vectors import VectorTable
 __all__ = ["Addition", "MemoryLoad", "load_memories", "with_documents", "with_memories", "with_vectors"]
 
 MEMORY_SIZE_LIMIT = 10 * 1024 * 1024  # bytes of one file of memories; each is a sentence or two
+NOTES_A_FILE = 20  # what a person reads; the rest is counted
+_VECTOR_FIELDS = ("embedding", "embedding_model_id", "embeddingModelId")
 Change = Literal["added", "replaced", "unchanged"]
 
 
@@ -66,40 +68,45 @@ def load_memories(
 
     Args:
         files: Pairs of file name and content.
-        scope: Whose memories they become; each entry is checked under it.
+        scope: Whose memories they become. A record that names another scope becomes theirs too, with a warning:
+            a file never chooses whose memory it is.
         size_limit: Largest file that is read, in bytes.
 
     Returns:
-        Entries whose ids are unique among themselves; plain lines get ``<file name>-<line number>``.
+        Entries whose ids are unique among themselves; plain lines get ``<file name>-<line number>``. Vectors
+        that a file brings are left out: nobody knows what text they were made of.
     """
+    names = _Names()
     entries: dict[str, Mapping[str, Any]] = {}
     warnings: list[LoadWarning] = []
     errors: list[DocumentError] = []
     for name, data in files:
         notes: list[str] = []
         try:
-            read = _read_memories(name, data, size_limit, notes.append)
-            for entry in read:
-                _checked(name, entry, scope)
+            read = [
+                _checked(name, number, entry, scope, notes.append)
+                for number, entry in enumerate(_read_memories(name, data, size_limit, notes.append), 1)
+            ]
         except DocumentError as error:
             errors.append(error)
             continue
         for entry in read:
-            identifier = _unique(entry["id"], entries)
+            identifier = names.take(entry["id"])
             if identifier != entry["id"]:
                 notes.append(
-                    f"The id {entry['id']!r} occurs more than once; a later one became {identifier!r}."
+                    f"The id {entry['id']!r:.80} occurs more than once; a later one became {identifier!r:.80}."
                 )
             entries[identifier] = {**entry, "id": identifier}
-        warnings.extend(LoadWarning(name, note) for note in notes)
+        warnings.extend(LoadWarning(name, note) for note in _few(notes))
     return MemoryLoad(tuple(entries.values()), tuple(warnings), tuple(errors))
 
 
 def with_documents(project: Project, documents: Sequence[Document]) -> Addition:
     """Cut documents as the project says and add them; one with a known id replaces the older text.
 
-    Chunks of other documents keep their numbers.
+    Chunks of other documents keep their numbers. A document without an id gets one of its text's digest.
     """
+    documents = [document if document.id else _named(document) for document in documents]
     present = {document.id: document for document in project.documents}
     changes: list[Change] = [_change(present.get(document.id), document) for document in documents]
     corpus = project.corpus.with_documents(documents, project.chunking.chunker)
@@ -108,6 +115,8 @@ def with_documents(project: Project, documents: Sequence[Document]) -> Addition:
 
 def with_memories(project: Project, entries: Sequence[Mapping[str, Any]], *, now: int) -> Addition:
     """Add memories; one with a known id and another text becomes that memory's next revision.
+
+    An id that a memory of another scope has is not known: the entry becomes a new memory under another id.
 
     Args:
         project: Its scope becomes the scope of the memories.
@@ -118,10 +127,15 @@ def with_memories(project: Project, entries: Sequence[Mapping[str, Any]], *, now
         InvalidInputError: When an entry is malformed.
     """
     records = {record.id: record for record in project.memories}
+    names = _Names(records)
     changes: list[Change] = []
     for entry in entries:
-        fresh = memory_from_json({"recordedAt": now, "origin": "imported", **entry}, project.scope)
+        own = {"recordedAt": now, "origin": "imported", **entry}
+        own.pop("scope", None)
+        fresh = memory_from_json(own, project.scope)
         known = records.get(fresh.id)
+        if known is not None and known.scope != project.scope:
+            fresh, known = fresh.model_copy(update={"id": names.take(fresh.id)}), None
         changes.append(_change(known and known.latest.text, fresh.latest.text))
         if known is None:
             records[fresh.id] = fresh
@@ -152,28 +166,69 @@ def _read_memories(
             {**record.meta, "id": record.id or f"{name}-{record.position + 1}", "text": record.text}
             for record in records
         ]
+    name = name or "untitled"
     lines = enumerate(replace_unstorable(text, warn).splitlines(), 1)
     bare = ((number, line.strip().removeprefix("- ").strip()) for number, line in lines)
     return [{"id": f"{name}-{number}", "text": line} for number, line in bare if line]
 
 
-def _checked(name: str, entry: Mapping[str, Any], scope: MemoryScope) -> None:
+def _checked(
+    name: str, number: int, entry: Mapping[str, Any], scope: MemoryScope, warn: Callable[[str], None]
+) -> Mapping[str, Any]:
+    """Return the entry as it may join a project of this scope, or raise what is wrong with it."""
     try:
-        memory_from_json({"recordedAt": 0, **entry}, scope)
+        if "scope" in entry and MemoryScope.parse(entry["scope"]) != scope:
+            warn(f"Memory {number} ({entry['id']!r:.80}) names another scope; it becomes this project's.")
+        if any(field in entry for field in _VECTOR_FIELDS):
+            warn(f"Memory {number} ({entry['id']!r:.80}) brings a vector; it is left out.")
+        own = {key: value for key, value in entry.items() if key != "scope" and key not in _VECTOR_FIELDS}
+        record = memory_from_json({"recordedAt": 0, **own}, scope)
+        _check_revisions(own, record)
     except PlaygroundError as error:
         raise DocumentError(
-            f"{name}: the memory {entry['id']!r} is malformed. {error.problem}",
+            f"{name}: memory {number}, {entry['id']!r:.80}, is malformed. {error.problem.rstrip('.')}.",
             remedy='A memory has "text" and, if you like, "id", "kind", "origin" and "importance".',
             name=name,
         ) from None
+    return own
 
 
-def _unique(identifier: str, taken: Mapping[str, object]) -> str:
-    number, candidate = 1, identifier
-    while candidate in taken:
-        number += 1
-        candidate = f"{identifier}~{number}"
-    return candidate
+def _check_revisions(entry: Mapping[str, Any], record: MemoryRecord) -> None:
+    if "revisions" not in entry:
+        return
+    if record.latest.text != entry["text"]:
+        raise InvalidInputError('"text" is not that of the last of its "revisions"', remedy="Leave out one.")
+    if any(field in revision for revision in entry["revisions"] for field in _VECTOR_FIELDS):
+        raise InvalidInputError("a revision brings a vector", remedy="Leave it out.")
+
+
+class _Names:
+    """Ids that are taken; finds another one for each that is. O(1) on average, however often one repeats."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._numbers: dict[str, int] = {}
+
+    def take(self, wanted: str) -> str:
+        """Return ``wanted``, or ``wanted~2`` and so on where it is taken."""
+        found, number = wanted, self._numbers.get(wanted, 1)
+        while found in self._taken:
+            number += 1
+            found = f"{wanted}~{number}"
+        self._numbers[wanted] = number
+        self._taken.add(found)
+        return found
+
+
+def _few(notes: Sequence[str]) -> list[str]:
+    if len(notes) <= NOTES_A_FILE:
+        return list(notes)
+    return [*notes[:NOTES_A_FILE], f"{len(notes) - NOTES_A_FILE:,} more of this kind."]
+
+
+def _named(document: Document) -> Document:
+    identifier = f"untitled-{text_digest(document.text).removeprefix('sha256:')[:12]}"
+    return replace(document, id=identifier, title=document.title or identifier)
 
 
 def _change(known: object, fresh: object) -> Change:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from playground.errors import InvalidInputError
 from playground.retrieval.corpus import Corpus
 from playground.retrieval.documents import Document
 from playground.scope import MemoryScope
-from playground.workspace import ChunkSettings, Project, VectorTable
+from playground.workspace import ChunkSettings, Project, VectorTable, load_project, save_project
 from playground.workspace.additions import (
     MEMORY_SIZE_LIMIT,
     load_memories,
@@ -119,3 +121,93 @@ def test_a_corpus_that_is_shared_is_not_copied() -> None:
     corpus = Corpus((Document("a", "A", "alpha"),), (), 0)
     project = replace(PROJECT, corpus=corpus)
     assert with_memories(project, [{"id": "m", "text": "t"}], now=1).project.corpus is corpus
+
+
+def test_a_file_never_chooses_whose_memory_it_is() -> None:
+    lines = b"".join(
+        json.dumps({"id": name, "text": name, **more}).encode() + b"\n"
+        for name, more in (
+            ("a", {"scope": {"userId": "victim"}}),
+            ("b", {"scope": {"userId": "ada"}}),
+            ("c", {"scope": {"userId": "ada", "chatId": "c"}}),
+            ("d", {}),
+        )
+    )
+    loaded = load_memories([("m.jsonl", lines)], scope=SCOPE)
+    assert [warning.message[:12] for warning in loaded.warnings] == ["Memory 1 ('a", "Memory 3 ('c"]
+    added = with_memories(PROJECT, loaded.entries, now=1).project
+    assert {record.scope for record in added.memories} == {SCOPE}
+    direct = with_memories(PROJECT, [{"id": "a", "text": "t", "scope": {"userId": "victim"}}], now=1).project
+    assert direct.memories[0].scope == SCOPE
+
+
+def test_an_upload_cannot_revise_a_memory_of_somebody_else() -> None:
+    bob = with_memories(replace(PROJECT, scope=MemoryScope(user_id="bob")), [{"id": "m", "text": "b"}], now=1)
+    shared = replace(bob.project, scope=SCOPE)
+    added = with_memories(shared, [{"id": "m", "text": "mine"}, {"id": "m~2", "text": "other"}], now=2)
+    assert [(r.id, r.scope.user_id, r.latest.text) for r in added.project.memories] == [
+        ("m", "bob", "b"),
+        ("m~2", "ada", "other"),
+    ]
+    assert (added.added, added.replaced) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"revisions": 5}, "list of objects"),
+        ({"revisions": ["x"]}, "list of objects"),
+        ({"revisions": []}, "list of objects"),
+        ({"revisions": {"text": "t"}}, "list of objects"),
+        ({"revisions": [{"text": 5}]}, "text"),
+        ({"revisions": [{"text": "hidden"}]}, "not that of the last"),
+        ({"revisions": [{"text": "t", "embedding": [1.0]}]}, "vector"),
+        ({"scope": 5}, "MemoryScope"),
+        ({"scope": {"userId": 5}}, "user"),
+    ],
+)
+def test_a_malformed_upload_is_one_error_that_names_the_memory(more: dict[str, object], words: str) -> None:
+    lines = json.dumps({"id": "ok", "text": "t"}) + "\n" + json.dumps({"id": "m", "text": "t", **more})
+    loaded = load_memories([("m.jsonl", lines.encode())], scope=SCOPE)
+    assert loaded.entries == ()
+    assert "m.jsonl: memory 2, 'm'" in str(loaded.errors[0])
+    assert words in str(loaded.errors[0])
+
+
+def test_revisions_whose_last_text_is_the_shown_one_are_kept() -> None:
+    line = json.dumps({"id": "m", "text": "new", "revisions": [{"text": "old"}, {"text": "new"}]})
+    loaded = load_memories([("m.json", line.encode())], scope=SCOPE)
+    (record,) = with_memories(PROJECT, loaded.entries, now=1).project.memories
+    assert [revision.text for revision in record.revisions] == ["old", "new"]
+
+
+def test_vectors_of_an_upload_are_left_out_with_a_warning() -> None:
+    line = json.dumps({"id": "m", "text": "t", "embedding": [1.0, 0.0], "embeddingModelId": "x"})
+    loaded = load_memories([("m.json", line.encode())], scope=SCOPE)
+    assert "vector" in loaded.warnings[0].message
+    assert with_memories(PROJECT, loaded.entries, now=1).project.memories[0].latest.embedding is None
+
+
+def test_ten_thousand_memories_of_one_id_are_numbered_in_linear_time_and_warned_of_briefly() -> None:
+    lines = b'{"id": "m", "text": "t"}\n' * 10_000
+    started = time.process_time()
+    loaded = load_memories([("m.jsonl", lines)], scope=SCOPE)
+    # Comparing every id with every other took minutes; the bound is far from both.
+    assert time.process_time() - started < 10
+    assert len({entry["id"] for entry in loaded.entries}) == 10_000
+    assert loaded.entries[-1]["id"] == "m~10000"
+    assert len(loaded.warnings) == 21
+
+
+def test_documents_without_a_name_get_ids_and_lose_nothing(tmp_path: Path) -> None:
+    added = with_documents(PROJECT, [Document("", "", "one"), Document("", "", "two")])
+    assert added.added == 2
+    again = with_documents(added.project, [Document("", "", "one")])
+    assert again.unchanged == 1
+    loaded = load_project(save_project(again.project, tmp_path / "p"))
+    assert [document.text for document in loaded.documents] == ["one", "two"]
+
+
+def test_lines_of_a_file_without_a_name_get_usable_ids() -> None:
+    loaded = load_memories([("", b"likes tea")], scope=SCOPE)
+    assert loaded.entries[0]["id"] == "untitled-1"
