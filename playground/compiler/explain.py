@@ -13,8 +13,9 @@ from typing import Literal, get_args
 
 from playground.compiler.budget import ContextBudget, ContextShares
 from playground.compiler.compile import fit_blocks
-from playground.compiler.manifest import SELECTED_REASONS, ContextManifest, Reason
+from playground.compiler.manifest import ContextManifest, Reason
 from playground.compiler.offers import Offers
+from playground.compiler.rendering import WORKING_MEMORY_SOURCE
 from playground.compiler.selection import select
 from playground.compiler.values import KINDS, Kind
 from playground.errors import ContextBudgetExceededError
@@ -26,6 +27,7 @@ __all__ = [
     "KnobChange",
     "Limit",
     "binding_constraint",
+    "helpful_change",
     "nearest_change",
     "with_knob",
 ]
@@ -58,11 +60,13 @@ class KnobChange:
         knob: The knob.
         current: Its value now, in tokens or as a fraction.
         needed: The nearest value that lets the record in; ``None`` when no value that was tried does.
+        drops: Source and id of every record that is selected now and would have to go.
     """
 
     knob: Knob
     current: float
     needed: float | None
+    drops: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +112,7 @@ def binding_constraint(offers: Offers, budget: ContextBudget, manifest: ContextM
     if first is not None:
         entry = manifest.entries[lines + first]
         record = (entry.source, entry.record_id)
-        # People loosen a limit; that a tighter one may let a record in too is a whim of first fit.
-        changes = tuple(nearest_change(offers, budget, first, knob, prefer_up=True) for knob in KNOBS)
+        changes = tuple(helpful_change(offers, budget, first, knob) for knob in KNOBS)
     return Binding(
         limit=_limit(offers, budget, manifest, left_out, for_budget),
         context_tokens=manifest.budget.context_tokens,
@@ -122,42 +125,86 @@ def binding_constraint(offers: Offers, budget: ContextBudget, manifest: ContextM
     )
 
 
-def nearest_change(
-    offers: Offers, budget: ContextBudget, candidate: int, knob: Knob, *, prefer_up: bool = False
-) -> KnobChange:
+def nearest_change(offers: Offers, budget: ContextBudget, candidate: int, knob: Knob) -> KnobChange:
     """Return the nearest value of ``knob`` that lets a candidate in, all other knobs staying.
 
-    Costs O(log range) selections.
+    Costs O(log range) selections. Of two values equally near the larger one is returned.
 
     Args:
         offers: What was compiled.
         budget: The budget it was compiled under.
         candidate: Number of the candidate in ``offers.candidates``.
         knob: Which knob to turn. A share that grows takes from the others in proportion once all sum to 1.
-        prefer_up: Take a larger value where one lets the candidate in, even if a smaller one is nearer.
     """
-    current = _units(budget, knob)
+    trial = _Trial(offers, budget, candidate, knob)
+    found = [units for units in (trial.larger(trial.admits), trial.smaller(trial.admits)) if units is not None]
+    return trial.change(min(found, key=lambda units: abs(units - trial.current), default=None))
 
-    def admitted(units: int) -> bool:
+
+def helpful_change(offers: Offers, budget: ContextBudget, candidate: int, knob: Knob) -> KnobChange:
+    """Return the change of ``knob`` to advise: the first that costs no other record, and a larger value if any.
+
+    First fit may swap one record for another, and may let a record in under a tighter limit; both are poor
+    advice, so they come last. Arguments and cost as for ``nearest_change``.
+    """
+    trial = _Trial(offers, budget, candidate, knob)
+    for search in (trial.larger, trial.smaller):
+        units = search(trial.only_gains)
+        if units is not None:
+            return trial.change(units)
+    units = trial.larger(trial.admits)
+    return trial.change(trial.smaller(trial.admits) if units is None else units)
+
+
+class _Trial:
+    """Turns one knob and looks whether one candidate gets in."""
+
+    def __init__(self, offers: Offers, budget: ContextBudget, candidate: int, knob: Knob) -> None:
+        self._offers, self._budget, self._candidate, self._knob = offers, budget, candidate, knob
+        self._now = self._selected(budget, whole=True) or frozenset()
+        self.current = _units(budget, knob)
+
+    def admits(self, units: int) -> bool:
+        selected = self._at(units)
+        return selected is not None and self._candidate in selected
+
+    def only_gains(self, units: int) -> bool:
+        selected = self._at(units)
+        return selected is not None and self._candidate in selected and selected >= self._now
+
+    def larger(self, wanted: Callable[[int], bool]) -> int | None:
+        return _first_wanted(wanted, self.current, _upwards(self.current, _largest(self._offers, self._knob)))
+
+    def smaller(self, wanted: Callable[[int], bool]) -> int | None:
+        return _first_wanted(wanted, self.current, _downwards(self.current, _smallest(self._knob)))
+
+    def change(self, units: int | None) -> KnobChange:
+        current = _value(self._knob, self.current)
+        if units is None:
+            return KnobChange(self._knob, current, None)
+        gone = sorted(self._now - (self._at(units) or frozenset()))
+        return KnobChange(self._knob, current, _value(self._knob, units), tuple(map(self._identity, gone)))
+
+    def _at(self, units: int) -> frozenset[int] | None:
+        return self._selected(with_knob(self._budget, self._knob, _value(self._knob, units)))
+
+    def _selected(self, budget: ContextBudget, *, whole: bool = False) -> frozenset[int] | None:
+        """Numbers of the selected candidates; working-memory lines count downwards from -1."""
         try:
-            turned = with_knob(budget, knob, _value(knob, units))
-            selection = select(offers, turned)
-            inside = selection.reasons[candidate] in SELECTED_REASONS
-            if inside and not offers.inputs.estimator.counts_by_length:
-                # Rendering can only drop, so it is done only for what selection let in.
-                selection, _, _ = fit_blocks(offers, selection)
+            selection = select(self._offers, budget)
         except ContextBudgetExceededError:
-            return False
-        return selection.reasons[candidate] in SELECTED_REASONS
+            return None
+        # Rendering can only drop, and only where counts of pieces do not bound the count of the block.
+        renders = whole or self._candidate in selection.records
+        if renders and not self._offers.inputs.estimator.counts_by_length:
+            selection, _, _ = fit_blocks(self._offers, selection)
+        return frozenset(selection.records) | {-1 - line for line in selection.lines}
 
-    larger = _first_admitted(admitted, current, _upwards(current, _largest(offers, knob)))
-    if larger is not None and prefer_up:
-        return KnobChange(knob, _value(knob, current), _value(knob, larger))
-    smaller = _first_admitted(admitted, current, _downwards(current, _smallest(knob)))
-    found = [units for units in (larger, smaller) if units is not None]
-    nearest = min(found, key=lambda units: abs(units - current), default=None)
-    needed = None if nearest is None else _value(knob, nearest)
-    return KnobChange(knob, _value(knob, current), needed)
+    def _identity(self, number: int) -> tuple[str, str]:
+        if number < 0:
+            return WORKING_MEMORY_SOURCE, self._offers.memory.lines[-1 - number].record_id
+        result = self._offers.inputs.results[self._offers.sources[number]]
+        return result.source_id, self._offers.candidates[number].record_id
 
 
 def with_knob(budget: ContextBudget, knob: Knob, value: float) -> ContextBudget:
@@ -231,16 +278,16 @@ def _downwards(start: int, end: int) -> Iterator[int]:
     return (-probe for probe in _upwards(-start, -end))
 
 
-def _first_admitted(admitted: Callable[[int], bool], current: int, probes: Iterator[int]) -> int | None:
+def _first_wanted(wanted: Callable[[int], bool], current: int, probes: Iterator[int]) -> int | None:
     """Probe ever farther away, then halve the gap before the first success."""
     outside = current
     for inside in probes:
-        if not admitted(inside):
+        if not wanted(inside):
             outside = inside
             continue
         while abs(inside - outside) > 1:
             middle = (inside + outside) // 2
-            if admitted(middle):
+            if wanted(middle):
                 inside = middle  # noqa: PLW2901  # the bracket narrows
             else:
                 outside = middle

@@ -8,7 +8,14 @@ import pytest
 
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.compile import compile_offers
-from playground.compiler.explain import KNOBS, Knob, binding_constraint, nearest_change, with_knob
+from playground.compiler.explain import (
+    KNOBS,
+    Knob,
+    binding_constraint,
+    helpful_change,
+    nearest_change,
+    with_knob,
+)
 from playground.compiler.offers import CompileInputs, Offers, prepare
 from playground.compiler.values import KINDS, ContextCandidate, SourceResult
 from playground.working_memory import create_working_memory
@@ -103,6 +110,30 @@ def test_the_named_change_lets_the_record_in_and_one_unit_less_does_not(seed: in
             towards = -unit if change.needed > change.current else unit
             assert admitted(offers, budget, candidate, knob, change.needed)
             assert not admitted(offers, budget, candidate, knob, round(change.needed + towards, 4))
+
+
+def test_the_advice_costs_no_other_record_where_a_change_without_a_loss_exists() -> None:
+    # The second record needs 400 more tokens than are left; before that a larger budget only swaps records.
+    offers = offers_of("a" * 720, "b" * 2160, "c" * 700)
+    budget = ContextBudget(max_tokens=600)
+    candidate = 1
+    swap = nearest_change(offers, budget, candidate, "max_tokens")
+    advice = helpful_change(offers, budget, candidate, "max_tokens")
+    assert swap.drops == (("docs", "2"),)
+    assert advice.drops == ()
+    assert advice.needed is not None
+    assert swap.needed is not None
+    assert advice.needed > swap.needed
+    kept = compile_offers(offers, with_knob(budget, "max_tokens", advice.needed)).manifest
+    assert all(entry.selected for entry in kept.entries)
+
+
+def test_what_a_change_would_drop_is_named_where_nothing_else_helps() -> None:
+    offers = offers_of("a" * 720, "b" * 2160, "c" * 700, room=950)
+    budget = ContextBudget(ratio=0.7, max_tokens=8_000)
+    advice = helpful_change(offers, budget, 1, "ratio")
+    assert advice.needed is not None
+    assert advice.drops == (("docs", "2"),)
 
 
 def test_a_knob_without_effect_says_so() -> None:
