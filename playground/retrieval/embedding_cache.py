@@ -10,57 +10,56 @@ import hashlib
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from playground.cancel import CancelToken
+from playground.errors import PlaygroundError
 from playground.retrieval.embedding import SLAB, Embedder, Progress
 from playground.retrieval.index import Vectors
+from playground.retrieval.vector_file import (
+    in_memory,
+    is_damage,
+    is_unit,
+    opened,
+    remove_aside,
+    row_check,
+    set_aside,
+)
 
-__all__ = ["CachedEmbedder", "EmbeddingCache", "text_digest"]
+__all__ = ["CachedEmbedder", "EmbeddingCache", "vector_key"]
 
 QUERY_LIMIT = 500  # bound parameters a statement; SQLite's own limit is higher
 _logger = logging.getLogger(__name__)
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS vectors (
-    model_id TEXT NOT NULL,
-    weights_digest TEXT NOT NULL,
-    text_digest BLOB NOT NULL,
-    vector BLOB NOT NULL,
-    PRIMARY KEY (model_id, weights_digest, text_digest)
-) WITHOUT ROWID
-"""
+_Result = TypeVar("_Result")
 
 
-def text_digest(text: str) -> bytes:
+def vector_key(text: str) -> bytes:
     """Return the SHA-256 of the UTF-8 text, 32 bytes; lone surrogates count as they are."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+text_digest = vector_key  # the name that readers of saved vectors use
 
 
 class EmbeddingCache:
     """A file of vectors, safe for threads and for several processes.
 
+    A row that was damaged counts as missing. A damaged file is set aside as ``<name>.damaged``, whenever that
+    is noticed, and begun anew. Where no file can be used (no right to write, another program's database, a
+    folder in its place, a lock that stays) vectors are kept in memory for as long as the cache is open.
+
     Args:
-        path: The SQLite file; folders above it are made. A file that is no database is put aside as
-            ``<name>.damaged``, because everything in it can be computed again.
+        path: The SQLite file; folders above it are made.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._connection = _connect(self.path)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            aside = self.path.with_name(f"{self.path.name}.damaged")
-            _logger.warning("The vector cache is damaged and was put aside as %s.", aside.name)
-            self.path.replace(aside)
-            self._connection = _connect(self.path)
+        self._connection = opened(self.path)
 
     def close(self) -> None:
         """Close the file; further calls fail."""
@@ -68,47 +67,108 @@ class EmbeddingCache:
             self._connection.close()
 
     def get(self, model_id: str, weights_digest: str, digests: Iterable[bytes]) -> dict[bytes, Vectors]:
-        """Return the vectors that are there, by text digest."""
-        found: dict[bytes, Vectors] = {}
-        with self._transaction() as connection:
-            for some in _slabs(dict.fromkeys(digests), QUERY_LIMIT):
+        """Return the vectors that are there and sound, by text digest."""
+        asked = list(dict.fromkeys(digests))
+
+        def read(connection: sqlite3.Connection) -> dict[bytes, Vectors]:
+            found: dict[bytes, Vectors] = {}
+            for some in _slabs(asked, QUERY_LIMIT):
                 marks = ",".join("?" * len(some))
                 rows = connection.execute(
-                    "SELECT text_digest, vector FROM vectors WHERE model_id = ? AND weights_digest = ? "  # noqa: S608  # only marks
-                    f"AND text_digest IN ({marks})",
+                    "SELECT text_digest, vector, row_check FROM vectors WHERE model_id = ? "  # noqa: S608  # only marks
+                    f"AND weights_digest = ? AND text_digest IN ({marks})",
                     (model_id, weights_digest, *some),
                 )
-                found.update((bytes(digest), np.frombuffer(blob, dtype="<f4")) for digest, blob in rows)
-        return found
+                for digest, blob, check in rows:
+                    if isinstance(blob, bytes) and check == row_check(model_id, weights_digest, digest, blob):
+                        found[digest] = np.frombuffer(blob, dtype="<f4")
+            return found
+
+        return self._run(read, {})
 
     def put(self, model_id: str, weights_digest: str, vectors: Iterable[tuple[bytes, Vectors]]) -> None:
-        """Store vectors; they are on disk when this returns."""
-        rows = [
-            (model_id, weights_digest, digest, np.asarray(vector, dtype="<f4").tobytes())
-            for digest, vector in vectors
-        ]
-        with self._transaction() as connection:
-            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", rows)
+        """Store vectors; what is not finite or not of length 1 is left out.
+
+        They are on disk when this returns, unless the file cannot be written now, which is logged: they are
+        computed again next time.
+        """
+        rows: list[tuple[str, str, bytes, bytes, bytes]] = []
+        for digest, vector in vectors:
+            if is_unit(vector):
+                blob = np.asarray(vector, dtype="<f4").tobytes()
+                check = row_check(model_id, weights_digest, digest, blob)
+                rows.append((model_id, weights_digest, digest, blob, check))
+        self._run(
+            lambda connection: connection.executemany(
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", rows
+            ),
+            None,
+        )
 
     def forget(self, digests: Iterable[bytes]) -> int:
-        """Erase the vectors of these texts for every model and return how many went; the bytes are zeroed."""
-        with self._transaction() as connection:
+        """Erase the vectors of these texts for every model and return how many went; the bytes are zeroed.
+
+        A damaged cache that was set aside before goes as a whole.
+
+        Raises:
+            PlaygroundError: When the file cannot be written now, so that the vectors may still be there.
+        """
+        gone_digests = [(digest,) for digest in digests]
+
+        def erase(connection: sqlite3.Connection) -> int:
             before = connection.total_changes
-            connection.executemany("DELETE FROM vectors WHERE text_digest = ?", [(d,) for d in digests])
-            gone = connection.total_changes - before
-        with self._lock:
-            self._connection.execute("VACUUM")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.executemany("DELETE FROM vectors WHERE text_digest = ?", gone_digests)
+            return connection.total_changes - before
+
+        def scrub(connection: sqlite3.Connection) -> bool:
+            connection.execute("VACUUM")
+            return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+
+        gone = self._run(erase, None)
+        busy = self._run(scrub, True)
+        try:
+            remove_aside(self.path)
+        except OSError as error:
+            raise _not_erased(self.path) from error
+        if gone is None or busy:
+            raise _not_erased(self.path)
         return gone
 
     def __len__(self) -> int:
-        with self._transaction() as connection:
-            return int(connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
+        return self._run(
+            lambda connection: int(connection.execute("SELECT count(*) FROM vectors").fetchone()[0]), 0
+        )
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._connection:
-            yield self._connection
+    def _run(self, work: Callable[[sqlite3.Connection], _Result], otherwise: _Result) -> _Result:
+        """Do ``work`` in one transaction; after damage once more on a new file, else answer ``otherwise``."""
+        with self._lock:
+            try:
+                return self._transacted(work)
+            except sqlite3.ProgrammingError:  # closed: the caller's mistake
+                raise
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    _logger.warning("The vector cache cannot be used now: %s.", error)
+                    return otherwise
+            self._connection.close()
+            try:
+                set_aside(self.path)
+                self._connection = opened(self.path)
+            except OSError as error:
+                _logger.warning("The damaged vector cache cannot be set aside: %s.", error)
+                self._connection = in_memory()
+            return self._transacted(work)
+
+    def _transacted(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        with self._connection:
+            return work(self._connection)
+
+
+def _not_erased(path: Path) -> PlaygroundError:
+    return PlaygroundError(
+        f"Vectors in {path.name} are not erased yet: another process uses the file, or it cannot be written.",
+        remedy="Close other uses of it and forget again, or delete the file.",
+    )
 
 
 class CachedEmbedder:
@@ -145,8 +205,33 @@ class CachedEmbedder:
 
         See ``Embedder.embed``. Progress counts every text, known ones as done at once.
         """
-        digests = [text_digest(text) for text in texts]
-        vectors = self._cache.get(self.model_id, self.weights_digest, digests)
+        if not texts:
+            return np.empty((0, self.dims), dtype=np.float32)
+        digests = [vector_key(text) for text in texts]
+        known = self._cache.get(self.model_id, self.weights_digest, digests)
+        vectors = self._completed(texts, digests, known, progress, signal)
+        if len({len(vector) for vector in vectors.values()}) > 1:
+            # The model gives another number of dimensions than when the known ones were made.
+            vectors = self._completed(texts, digests, {}, progress, signal)
+        return np.stack([vectors[digest] for digest in digests]).astype(np.float32)
+
+    def forget(self, texts: Sequence[str]) -> int:
+        """Erase the cached vectors of these texts, of every model, and return how many went.
+
+        Raises:
+            PlaygroundError: When the cache's file cannot be written now.
+        """
+        return self._cache.forget(vector_key(text) for text in texts)
+
+    def _completed(
+        self,
+        texts: Sequence[str],
+        digests: Sequence[bytes],
+        known: Mapping[bytes, Vectors],
+        progress: Progress | None,
+        signal: CancelToken | None,
+    ) -> dict[bytes, Vectors]:
+        vectors = dict(known)
         new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in vectors}
         done = len(texts) - len(new)
         if progress is not None:
@@ -161,24 +246,9 @@ class CachedEmbedder:
             done += len(some)
             if progress is not None:
                 progress(done, len(texts))
-        if not texts:
-            return np.empty((0, self.dims), dtype=np.float32)
-        return np.stack([vectors[digest] for digest in digests]).astype(np.float32)
+        return vectors
 
 
 def _slabs(digests: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
     every = list(digests)
     return (every[start : start + size] for start in range(0, len(every), size))
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA secure_delete = ON")
-        with connection:
-            connection.execute(_SCHEMA)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection

@@ -1,0 +1,141 @@
+"""The SQLite file under the vector cache: opening it, telling its faults apart, setting it aside.
+
+Nothing in the file is worth an error to the person who embeds, because everything in it can be computed again.
+So a damaged file is set aside and begun anew, and one that cannot be used at all gives way to memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+
+from playground.retrieval.index import UNIT_TOLERANCE, Vectors
+
+__all__ = ["in_memory", "is_damage", "is_unit", "opened", "remove_aside", "row_check", "set_aside"]
+
+BUSY_SECONDS = 5  # how long another process may hold the file
+_APPLICATION = 0x43505643  # "CPVC", in the file's header
+_PAGE = 4_096  # bytes of the first page, where the names of tables and columns are
+_DAMAGE = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_ERROR,  # a table or column that was there has gone
+    sqlite3.SQLITE_TOOBIG,
+}
+_COLUMNS = ("model_id", "weights_digest", "text_digest", "vector")
+_SCHEMA = """
+CREATE TABLE vectors (
+    model_id TEXT NOT NULL,
+    weights_digest TEXT NOT NULL,
+    text_digest BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    row_check BLOB NOT NULL,
+    PRIMARY KEY (model_id, weights_digest, text_digest)
+) WITHOUT ROWID
+"""
+_logger = logging.getLogger(__name__)
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """Open the file, or memory where it cannot be used; each such case is logged.
+
+    A damaged file is set aside first. A database of another program is left alone.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return _connected(path)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            set_aside(path)
+            return _connected(path)
+    except (OSError, sqlite3.Error, ValueError) as error:
+        _logger.warning("Vectors are kept in memory only, because the cache cannot be used: %s.", error)
+        return in_memory()
+
+
+def in_memory() -> sqlite3.Connection:
+    """Open a database of the same shape that ends with the process."""
+    return _prepared(sqlite3.connect(":memory:", check_same_thread=False))
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Say whether the file's content is at fault, and not the disk, its rights or another process."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in _DAMAGE or code == sqlite3.SQLITE_IOERR_SHORT_READ
+
+
+def set_aside(path: Path) -> None:
+    """Rename the file and its log, so that a new one can begin."""
+    _logger.warning("The vector cache is damaged and was set aside as %s.damaged.", path.name)
+    for suffix in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.replace(part.with_name(f"{path.name}.damaged{suffix}"))
+
+
+def remove_aside(path: Path) -> None:
+    """Delete what was set aside, where it was a cache; a foreign file that stood in its place stays."""
+    aside = path.with_name(f"{path.name}.damaged")
+    try:
+        with aside.open("rb") as file:
+            ours = _COLUMNS[1].encode() in file.read(_PAGE)
+    except FileNotFoundError:
+        return
+    if ours:
+        for suffix in ("", "-wal", "-shm"):
+            aside.with_name(aside.name + suffix).unlink(missing_ok=True)
+
+
+def row_check(model_id: str, weights_digest: str, digest: bytes, vector: bytes) -> bytes:
+    """Return 8 bytes that change with any part of a row, so that damage is never taken for a vector."""
+    state = hashlib.blake2b(digest_size=8)
+    for part in (model_id.encode("utf-8", "surrogatepass"), weights_digest.encode(), digest, vector):
+        state.update(len(part).to_bytes(8))
+        state.update(part)
+    return state.digest()
+
+
+def is_unit(vector: Vectors) -> bool:
+    """Say whether this is a finite vector of length 1."""
+    length = float(np.linalg.norm(vector)) if vector.ndim == 1 and len(vector) else 0.0
+    return abs(length - 1) <= UNIT_TOLERANCE  # false for NaN
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return _prepared(sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False))
+
+
+def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
+    try:
+        connection.text_factory = bytes  # a damaged row may claim to be text
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            columns = tuple(
+                row[1].decode("utf-8", "replace") for row in connection.execute("PRAGMA table_info(vectors)")
+            )
+            if columns == _COLUMNS and len(tables) == 1:
+                # Rows without a check: nothing in them can be trusted.
+                connection.execute("DROP TABLE vectors")
+                tables = []
+            known = connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION
+            if tables and not (known and columns == (*_COLUMNS, "row_check")):
+                raise ValueError("the file is another program's database")  # noqa: TRY301  # closes it
+            if not tables:
+                connection.execute(_SCHEMA)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute(
+            "PRAGMA wal_checkpoint(TRUNCATE)"
+        ).fetchall()  # ends an erasure that a reader delayed
+    except BaseException:
+        connection.close()
+        raise
+    return connection
