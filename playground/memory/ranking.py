@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import numpy as np
 
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
     from playground.retrieval.embedding import Embedder
     from playground.retrieval.index import Vectors
 
-__all__ = ["VectorShelf", "rank_by_meaning", "rank_by_words"]
+__all__ = ["VectorShelf", "forget_vectors", "rank_by_meaning", "rank_by_words"]
+
+
+UNIT_TOLERANCE = 1e-3  # as far from length 1 a recorded vector may be
+_shelves: WeakSet[VectorShelf] = WeakSet()
+_shelves_lock = threading.Lock()
 
 
 class VectorShelf:
     """Vectors made in this process, by model and digest of the text. Safe to share between threads."""
 
     def __init__(self) -> None:
+        with _shelves_lock:
+            _shelves.add(self)
         self._vectors: dict[tuple[str, str], Vectors] = {}
         self._lock = threading.Lock()
 
@@ -66,6 +74,15 @@ class VectorShelf:
             self._vectors = {key: value for key, value in self._vectors.items() if key[1] in kept}
 
 
+def forget_vectors(digests: Iterable[str]) -> None:
+    """Drop the vectors of these texts from every shelf of this process."""
+    gone = frozenset(digests)
+    with _shelves_lock:
+        shelves = list(_shelves)
+    for shelf in shelves:
+        shelf.forget(gone)
+
+
 def rank_by_words(query: str, revisions: dict[str, MemoryRevision], k: int) -> list[Hit]:
     """Return the ``k`` best by BM25 over the texts given, divided by the best; scores > 0 only, ties by id."""
     index = LexicalIndex((revision.text for revision in revisions.values()), list(revisions))
@@ -82,9 +99,9 @@ async def rank_by_meaning(
 
     def search() -> list[Hit]:
         known = {
-            revision.digest: np.asarray(revision.embedding, dtype=np.float32)
+            revision.digest: vector
             for revision in revisions.values()
-            if revision.embedding is not None and revision.embedding_model_id == embedder.model_id
+            if (vector := _recorded_vector(revision, embedder)) is not None
         }
         texts = [revision.text for revision in revisions.values()]
         vectors = shelf.vectors(texts, embedder, known=known)
@@ -92,3 +109,13 @@ async def rank_by_meaning(
         return ExactIndex(list(revisions), vectors).search(question, k)
 
     return ranked(hit for hit in await asyncio.to_thread(search) if hit.score > 0)
+
+
+def _recorded_vector(revision: MemoryRevision, embedder: Embedder) -> Vectors | None:
+    """Return the record's own vector where it can stand beside those of the embedder; else it is made anew."""
+    if revision.embedding is None or revision.embedding_model_id != embedder.model_id:
+        return None
+    if len(revision.embedding) != embedder.dims:
+        return None
+    vector = np.asarray(revision.embedding, dtype=np.float32)
+    return vector if abs(float(np.linalg.norm(vector)) - 1) < UNIT_TOLERANCE else None

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from playground.compiler.values import text_digest
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
+from playground.memory.arguments import checked_kinds, checked_number, checked_scope, checked_text, checked_time
 from playground.memory.records import MemoryKind, MemoryOrigin, MemoryRecord, MemoryRevision, MemoryTombstone
 from playground.memory.store import MemoryStore
 from playground.scope import MemoryScope, MemorySourceRef, narrow
+from playground.values import whole_number
 
 if TYPE_CHECKING:
     from playground.memory.ranking import VectorShelf
@@ -93,6 +95,7 @@ class MemorySession:
 
     Raises:
         InvalidRequestError: When no field of the scope is set: that would open everybody's memory.
+        InvalidInputError: When the store is none, or the scope is malformed.
     """
 
     def __init__(
@@ -103,7 +106,11 @@ class MemorySession:
         embedder: Embedder | None = None,
         clock: Callable[[], int] | None = None,
     ) -> None:
-        scope = MemoryScope.parse(scope)
+        if not isinstance(store, MemoryStore):
+            raise InvalidInputError(
+                f"store is a {type(store).__name__}.", remedy="Pass a store, InMemoryMemoryStore() for example."
+            )
+        scope = checked_scope(scope)
         if not scope.fields():
             raise InvalidRequestError(
                 "A memory session needs a scope with at least one field.",
@@ -152,7 +159,7 @@ class MemorySession:
             text=text,
             digest=_digest(text),
             origin=origin,
-            sources=tuple(sources),
+            sources=_sources(sources),
             recorded_at=self._clock(),
             writer=writer,
             kind=kind,
@@ -188,7 +195,8 @@ class MemorySession:
             InvalidRequestError: When this scope has no such record.
             InvalidInputError: When a field is malformed.
         """
-        record = await self.store.get(record_id, scope=self.scope)
+        expected_revision = whole_number(expected_revision, "expected_revision")
+        record = await self.store.get(checked_text(record_id, "record_id"), scope=self.scope)
         if record is None:
             raise InvalidRequestError(
                 f"No memory of this scope has the id {record_id!r}.", remedy="List the memories first."
@@ -196,7 +204,7 @@ class MemorySession:
         changes = {
             "kind": kind,
             "origin": origin,
-            "sources": sources if sources is _KEEP else tuple(sources),
+            "sources": sources if sources is _KEEP else _sources(sources),
             "importance": importance,
             "expires_at": expires_at,
             "valid_from": valid_from,
@@ -221,7 +229,7 @@ class MemorySession:
         recorded_as_of: int | None = None,
         kinds: Iterable[MemoryKind] | None = None,
         min_score: float = 0.0,
-        scope: MemoryScope | None = None,
+        scope: MemoryScope | Mapping[str, Any] | None = None,
     ) -> RecallResult:
         """Return the memories that answer a query, best first.
 
@@ -238,18 +246,22 @@ class MemorySession:
             scope: Narrows the session's scope.
 
         Raises:
-            InvalidInputError: When ``scope`` contradicts the session's, or ``k`` is negative.
+            InvalidInputError: When ``scope`` contradicts the session's, or an argument is malformed.
         """
-        if k < 0:
-            raise InvalidInputError(f"k is {k}.", remedy="Ask for 0 or more memories.")
+        checked_text(query, "query")
+        k = whole_number(k, "k")
+        min_score = checked_number(min_score, "min_score", most=1)
         found = await self._current(recorded_as_of=recorded_as_of, kinds=kinds, scope=scope)
         revisions = {record.id: revision for record, revision in found}
         ranking: Ranking = "lexical" if self.embedder is None else "cosine"
         if not query.strip() or not revisions or not k:
             return RecallResult((), ranking)
         hits, ranking = await self._ranked(query, revisions, k)
+        gone = await self._forgotten_meanwhile(revisions)
         records = {record.id: record for record, _ in found}
-        recalled = (RecalledMemory(records[hit.id], revisions[hit.id], hit.score) for hit in hits)
+        recalled = (
+            RecalledMemory(records[hit.id], revisions[hit.id], hit.score) for hit in hits if hit.id not in gone
+        )
         return RecallResult(tuple(memory for memory in recalled if memory.score >= min_score), ranking)
 
     async def list(
@@ -271,7 +283,7 @@ class MemorySession:
 
     async def history(self, record_id: str) -> tuple[MemoryRevision, ...]:
         """Return all revisions, oldest first; none for an unknown or forgotten record."""
-        record = await self.store.get(record_id, scope=self.scope)
+        record = await self.store.get(checked_text(record_id, "record_id"), scope=self.scope)
         return () if record is None else record.revisions
 
     async def forget(
@@ -283,7 +295,9 @@ class MemorySession:
     ) -> tuple[str, ...]:
         """Erase text and digest of every revision of a record, or of all records that a filter takes.
 
-        What remains is a tombstone. Vectors made of the texts are dropped. Idempotent.
+        What remains is a tombstone. Vectors made of the texts are dropped: those that sessions of this process
+        hold, those of a recall that runs at this moment once it ends, and, where the session's embedder has a
+        ``forget(texts)`` as caching ones do, those that it stores. Idempotent.
 
         Args:
             record_id: One record; an unknown one is no error.
@@ -295,29 +309,55 @@ class MemorySession:
 
         Raises:
             InvalidRequestError: When neither an id nor a filter is given.
+            InvalidInputError: When an argument is malformed.
         """
         if record_id is None and kinds is None and recorded_before is None:
             raise InvalidRequestError("Nothing says what to forget.", remedy="Give an id or a filter.")
-        wanted = None if kinds is None else frozenset(kinds)
+        wanted, before = checked_kinds(kinds), checked_time(recorded_before, "recorded_before")
         records = {record.id: record for record in await self.store.list(scope=self.scope)}
         if record_id is None:
             chosen = [
                 record.id
                 for record in records.values()
                 if (wanted is None or record.latest.kind in wanted)
-                and (recorded_before is None or record.latest.recorded_at < recorded_before)
+                and (before is None or record.latest.recorded_at < before)
             ]
         else:
-            chosen = [record_id]
+            chosen = [checked_text(record_id, "record_id")]
+        gone = [records[name] for name in chosen if name in records]
+        texts = [revision.text for record in gone for revision in record.revisions]
+        # Before, because once the texts are erased nobody knows whose vectors a second try would have to drop;
+        # and after, because a recall may have made them again in between.
+        await self._drop_vectors(texts)
         erased = await self.store.erase(chosen, scope=self.scope, at=self._clock())
-        if self._shelf is not None:
-            gone = (records[name] for name in erased if name in records)
-            self._shelf.forget(revision.digest for record in gone for revision in record.revisions)
+        await self._drop_vectors(texts)
         return erased
 
     async def tombstones(self) -> tuple[MemoryTombstone, ...]:
         """Return what is left of forgotten records, by id."""
         return tuple(await self.store.tombstones(scope=self.scope))
+
+    async def _forgotten_meanwhile(self, revisions: Mapping[str, MemoryRevision]) -> frozenset[str]:
+        """Return what was forgotten while it was ranked, and drop the vectors made of it too late.
+
+        Whoever forgets erases first and drops vectors then; here it is the other way round, so that one of the
+        two finds them.
+        """
+        stones = await self.store.tombstones(scope=self.scope)
+        gone = frozenset(stone.id for stone in stones if stone.id in revisions)
+        await self._drop_vectors(revisions[name].text for name in gone)
+        return gone
+
+    async def _drop_vectors(self, texts: Iterable[str]) -> None:
+        dropped = tuple(dict.fromkeys(texts))
+        if not dropped:
+            return
+        from playground.memory.ranking import forget_vectors  # noqa: PLC0415  # brings NumPy
+
+        forget_vectors(map(text_digest, dropped))
+        stored = getattr(self.embedder, "forget", None)
+        if stored is not None:
+            await asyncio.to_thread(stored, dropped)
 
     async def _ranked(
         self, query: str, revisions: dict[str, MemoryRevision], k: int
@@ -342,12 +382,12 @@ class MemorySession:
         *,
         recorded_as_of: int | None,
         kinds: Iterable[MemoryKind] | None,
-        scope: MemoryScope | None = None,
+        scope: MemoryScope | Mapping[str, Any] | None = None,
         include_hidden: bool = False,
     ) -> Sequence[tuple[MemoryRecord, MemoryRevision]]:
-        wanted = None if kinds is None else frozenset(kinds)
+        wanted, recorded_as_of = checked_kinds(kinds), checked_time(recorded_as_of, "recorded_as_of")
         moment = self._clock() if recorded_as_of is None else recorded_as_of
-        reach = self.scope if scope is None else narrow(self.scope, scope)
+        reach = self.scope if scope is None else narrow(self.scope, checked_scope(scope))
         found = []
         for record in await self.store.list(scope=reach):
             revision = record.as_of(recorded_as_of)
@@ -360,3 +400,11 @@ class MemorySession:
 
 def _digest(text: object) -> str:
     return text_digest(text) if isinstance(text, str) else ""
+
+
+def _sources(sources: Any) -> tuple[Any, ...]:
+    if isinstance(sources, str | bytes | Mapping) or not isinstance(sources, Iterable):
+        raise InvalidInputError(
+            f"sources is a {type(sources).__name__}.", remedy='Pass a list, for example [{"kind": "user"}].'
+        )
+    return tuple(sources)

@@ -8,6 +8,7 @@ from typing import Any
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind, Provenance
 from playground.errors import InvalidInputError
 from playground.memory import MemoryKind, MemorySession, MemoryStore, RecalledMemory
+from playground.memory.arguments import checked_id, checked_kinds, checked_number
 from playground.scope import MemoryScope, narrow
 
 __all__ = ["MemorySource"]
@@ -29,7 +30,7 @@ class MemorySource:
         min_score: Leave out lower scores, 0 to 1.
 
     Raises:
-        InvalidInputError: When neither or both of session and store are given.
+        InvalidInputError: When neither or both of session and store are given, or an argument is malformed.
         InvalidRequestError: When the scope sets no field.
     """
 
@@ -50,15 +51,19 @@ class MemorySource:
             raise InvalidInputError(
                 "A memory source takes a session, or a store and a scope.", remedy="Give one of the two."
             )
-        self.id = id
-        self.required = required
+        if session is not None and not isinstance(session, MemorySession):
+            raise InvalidInputError(
+                f"session is a {type(session).__name__}.", remedy="Pass a MemorySession, or store= and scope=."
+            )
+        self.id = checked_id(id, "id")
+        self.required = bool(required)
         self._reads_store = session is None
         if session is None:
             assert store is not None
             session = MemorySession(store, MemoryScope() if scope is None else scope)
         self._session = session
-        self._kinds = None if kinds is None else tuple(kinds)
-        self._min_score = min_score or 0.0
+        self._kinds = checked_kinds(kinds)
+        self._min_score = checked_number(0.0 if min_score is None else min_score, "min_score", most=1)
 
     async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
         """Recall up to ``request.limit`` memories.

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind
+from playground.errors import InvalidInputError
 from playground.escaping import one_line
+from playground.memory.arguments import checked_id
 from playground.messages import Message, ToolResultPart, ToolUsePart
 from playground.sources.skill_files import Skill, SkillRegistry
 
@@ -33,6 +35,9 @@ class SkillsSource:
         required: Whether a failure must stop the call.
         skip_standing_bodies: Leave a body out while its whole text still stands in a tool result of the
             request; it comes back when compaction prunes that result (R198).
+
+    Raises:
+        InvalidInputError: When an argument is malformed.
     """
 
     kind: Kind = "skills"
@@ -47,10 +52,18 @@ class SkillsSource:
         required: bool = False,
         skip_standing_bodies: bool = True,
     ) -> None:
-        self.id = id
-        self.required = required
+        if not isinstance(registry, SkillRegistry):
+            raise InvalidInputError(
+                f"registry is a {type(registry).__name__}.", remedy="Pass a SkillRegistry, or SkillRegistry()."
+            )
+        if matcher is not None and not callable(matcher):
+            raise InvalidInputError(
+                f"matcher is a {type(matcher).__name__}.", remedy="Pass a function of a query and a skill."
+            )
+        self.id = checked_id(id, "id")
+        self.required = bool(required)
         self._registry = registry
-        self._tool_name = tool_name
+        self._tool_name = checked_id(tool_name, "tool_name")
         self._matcher = matcher or lexical_overlap
         self._skip_standing_bodies = skip_standing_bodies
 
@@ -67,7 +80,9 @@ class SkillsSource:
     def _lines(self, query: str) -> list[ContextCandidate]:
         if not query.strip():
             return []
-        scored = ((round(self._matcher(query, skill), 6), skill) for skill in self._registry.list())
+        from playground.retrieval.hits import SCORE_DIGITS  # noqa: PLC0415  # brings NumPy
+
+        scored = ((round(self._matcher(query, skill), SCORE_DIGITS), skill) for skill in self._registry.list())
         found = [(score, skill) for score, skill in scored if not score <= 0]  # NaN stays in and is refused
         found.sort(key=lambda pair: (-pair[0], pair[1].id))
         return [

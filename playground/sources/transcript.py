@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind, Provenance, text_digest
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
+from playground.memory.arguments import checked_choices, checked_id, checked_number, checked_scope, checked_text
 from playground.messages import Role
 from playground.scope import MemoryScope, narrow
 from playground.sources.chats import ChatRecord, ChatStore, Position, positions_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["NEIGHBOUR_WEIGHT", "TranscriptSource", "smoothed"]
 
 NEIGHBOUR_WEIGHT = 0.4  # best of those tried on public multi-session chats at 1k to 8k tokens
-SCORE_DIGITS = 6
+LARGEST_WEIGHT = 1e6  # beyond it the own score is lost among its neighbours'
 
 
 class TranscriptSource:
@@ -46,7 +47,7 @@ class TranscriptSource:
 
     Raises:
         InvalidRequestError: When the scope sets no field.
-        InvalidInputError: When the weight is negative.
+        InvalidInputError: When the weight is no finite number of 0 or more, or another argument is malformed.
     """
 
     kind: Kind = "transcript"
@@ -63,20 +64,24 @@ class TranscriptSource:
         id: str = "transcript",  # noqa: A002  # the protocol's word
         required: bool = False,
     ) -> None:
-        self._scope = MemoryScope.parse(scope)
+        if not isinstance(store, ChatStore):
+            raise InvalidInputError(
+                f"store is a {type(store).__name__}.", remedy="Pass a store, InMemoryChatStore() for example."
+            )
+        self._scope = checked_scope(scope)
         if not self._scope.fields():
             raise InvalidRequestError(
                 "A transcript source needs a scope with at least one field.",
                 remedy="Set user_id, agent_id, run_id, actor_id or chat_id.",
             )
-        if not neighbour_weight >= 0:
-            raise InvalidInputError(f"neighbour_weight is {neighbour_weight}.", remedy="Use 0 or more.")
-        self.id = id
-        self.required = required
+        self.id = checked_id(id, "id")
+        self.required = bool(required)
         self._store = store
-        self._exclude_chat_id = exclude_chat_id
-        self._roles = frozenset(roles)
-        self._neighbour_weight = neighbour_weight
+        self._exclude_chat_id = (
+            None if exclude_chat_id is None else checked_text(exclude_chat_id, "exclude_chat_id")
+        )
+        self._roles: frozenset[Role] = checked_choices(roles, "roles", get_args(Role))
+        self._neighbour_weight = checked_number(neighbour_weight, "neighbour_weight", most=LARGEST_WEIGHT)
         self._embedder = embedder
         self._shelf: VectorShelf | None = None
 
@@ -150,6 +155,8 @@ def smoothed(scores: Sequence[float], weight: float) -> list[float]:
 
     A missing neighbour counts 0, so that scores in 0 to 1 stay there.
     """
+    from playground.retrieval.hits import SCORE_DIGITS  # noqa: PLC0415  # brings NumPy
+
     padded = [0.0, *scores, 0.0]
     return [
         round((padded[at] + weight * (padded[at - 1] + padded[at + 1])) / (1 + 2 * weight), SCORE_DIGITS)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from playground.errors import ProjectError
-from playground.retrieval.embedding_cache import text_digest
+from playground.retrieval.embedding_cache import vector_key
 from playground.retrieval.index import Vectors
 
 __all__ = ["VectorTable"]
@@ -70,17 +70,17 @@ class VectorTable:
 
     def known(self, texts: Sequence[str]) -> tuple[list[int], Vectors]:
         """Return which of the texts have a vector, and those vectors, in the order of the texts."""
-        places = [(at, self._row_of.get(text_digest(text))) for at, text in enumerate(texts)]
+        places = [(at, self._row_of.get(vector_key(text))) for at, text in enumerate(texts)]
         found = [(at, row) for at, row in places if row is not None]
         return [at for at, _ in found], self.rows[[row for _, row in found]]
 
     def __contains__(self, text: str) -> bool:
-        return text_digest(text) in self._row_of
+        return vector_key(text) in self._row_of
 
     @classmethod
     def of(cls, texts: Iterable[str], rows: Vectors, *, model_id: str, weights_digest: str) -> VectorTable:
         """Make a table of texts and their vectors; rows are sorted by text digest, repeats dropped."""
-        by_digest = {text_digest(text): at for at, text in enumerate(texts)}
+        by_digest = {vector_key(text): at for at, text in enumerate(texts)}
         digests = tuple(sorted(by_digest))
         return cls(model_id, weights_digest, digests, rows[[by_digest[digest] for digest in digests]])
 

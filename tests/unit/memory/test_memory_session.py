@@ -1,21 +1,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 
 from playground.cancel import CancelToken
+from playground.compiler.values import text_digest
 from playground.errors import (
     EmbeddingUnavailableError,
     InvalidInputError,
     InvalidRequestError,
     StaleRevisionError,
 )
-from playground.memory import InMemoryMemoryStore, MemoryScope, MemorySession, MemorySourceRef
+from playground.memory import (
+    InMemoryMemoryStore,
+    MemoryRecord,
+    MemoryRevision,
+    MemoryScope,
+    MemorySession,
+    MemorySourceRef,
+    RecallResult,
+)
 from playground.retrieval.embedding import Progress
+from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache
 from playground.retrieval.index import Vectors
 
 T = TypeVar("T")
@@ -265,3 +277,176 @@ def test_a_model_that_cannot_be_loaded_leaves_recall_by_words_working(session: M
     run(session.remember("deploy", id="r"))
     found = run(MemorySession(session.store, ADA, embedder=MissingEmbedder()).recall("deploy"))
     assert (found.ranking, [memory.id for memory in found]) == ("lexical", ["r"])
+
+
+class CachingEmbedder(WordEmbedder):
+    """Keeps what it embedded, as an embedder with a cache on disk does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: set[str] = set()
+
+    def embed(
+        self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
+    ) -> Vectors:
+        self.kept |= set(texts)
+        return super().embed(texts)
+
+    def forget(self, texts: Sequence[str]) -> int:
+        before = len(self.kept)
+        self.kept -= set(texts)
+        return before - len(self.kept)
+
+
+def test_forgetting_drops_the_vectors_of_every_revision_from_a_caching_embedder(session: MemorySession) -> None:
+    embedder = CachingEmbedder()
+    meaning = MemorySession(session.store, ADA, embedder=embedder)
+    run(meaning.remember("ship one", id="a"))
+    run(meaning.recall("deploy"))
+    run(meaning.revise("a", "ship two", expected_revision=1))
+    run(meaning.remember("ship other", id="b"))
+    run(meaning.recall("deploy"))
+    run(meaning.forget("a"))
+    assert embedder.kept == {"deploy", "ship other"}
+
+
+def test_forgetting_reaches_a_real_cache_on_disk(session: MemorySession, tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path / "vectors.sqlite")
+    meaning = MemorySession(session.store, ADA, embedder=CachedEmbedder(WordEmbedder(), cache))
+    run(meaning.remember("ship secretly", id="a"))
+    run(meaning.recall("deploy"))
+    assert len(cache) == 2
+    run(meaning.forget("a"))
+    assert len(cache) == 1
+
+
+def test_an_embedder_that_cannot_drop_its_vectors_leaves_the_memory_so_that_one_can_try_again(
+    session: MemorySession,
+) -> None:
+    class Locked(CachingEmbedder):
+        locked = True
+
+        def forget(self, texts: Sequence[str]) -> int:
+            if self.locked:
+                raise InvalidRequestError("The cache is locked.")
+            return super().forget(texts)
+
+    embedder = Locked()
+    meaning = MemorySession(session.store, ADA, embedder=embedder)
+    run(meaning.remember("ship", id="a"))
+    run(meaning.recall("deploy"))
+    with pytest.raises(InvalidRequestError, match="locked"):
+        run(meaning.forget("a"))
+    assert [record.id for record in run(meaning.list())] == ["a"]
+    embedder.locked = False
+    assert run(meaning.forget("a")) == ("a",)
+    assert embedder.kept == {"deploy"}
+
+
+def test_a_memory_forgotten_while_it_is_recalled_is_neither_returned_nor_kept_as_a_vector(
+    session: MemorySession,
+) -> None:
+    embedding, forgotten = threading.Event(), threading.Event()
+
+    class Slow(CachingEmbedder):
+        def embed(
+            self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
+        ) -> Vectors:
+            embedding.set()
+            assert forgotten.wait(10)
+            return super().embed(texts)
+
+    embedder = Slow()
+    meaning = MemorySession(session.store, ADA, embedder=embedder)
+    run(meaning.remember("ship secretly", id="a"))
+    run(meaning.remember("ship daily", id="b"))
+
+    async def both() -> RecallResult:
+        recall = asyncio.create_task(meaning.recall("deploy"))
+        await asyncio.to_thread(embedding.wait, 10)
+        await session.forget("a")
+        forgotten.set()
+        return await recall
+
+    assert [memory.id for memory in run(both())] == ["b"]
+    assert embedder.kept == {"deploy", "ship daily"}
+    run(session.remember("ship secretly", id="again"))
+    run(meaning.recall("deploy"))
+    assert embedder.embedded.count("ship secretly") == 2
+
+
+def test_forgetting_in_one_session_drops_the_vectors_of_all_others(session: MemorySession) -> None:
+    embedder = WordEmbedder()
+    first, second = (MemorySession(session.store, ADA, embedder=embedder) for _ in range(2))
+    run(first.remember("ship secretly", id="a"))
+    run(first.recall("deploy"))
+    run(second.forget("a"))
+    run(session.remember("ship secretly", id="again"))
+    run(first.recall("deploy"))
+    assert embedder.embedded.count("ship secretly") == 2
+
+
+def test_a_recorded_vector_that_cannot_stand_beside_the_others_is_made_anew(session: MemorySession) -> None:
+    for at, embedding in enumerate([(1.0,), (5.0, 0.0, 0.0)]):
+        text = f"ship {at}"
+        revision = MemoryRevision(
+            revision=1,
+            text=text,
+            digest=text_digest(text),
+            recorded_at=1,
+            embedding=embedding,
+            embedding_model_id="two-words",
+        )
+        run(session.store.insert(MemoryRecord(id=str(at), scope=ADA, revisions=(revision,))))
+    found = run(MemorySession(session.store, ADA, embedder=WordEmbedder()).recall("deploy"))
+    assert (found.ranking, len(found)) == ("cosine", 2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: s.recall(None),
+        lambda s: s.recall(b"x"),
+        lambda s: s.recall("x", 1.5),
+        lambda s: s.recall("x", "5"),
+        lambda s: s.recall("x", True),
+        lambda s: s.recall("x", min_score=float("nan")),
+        lambda s: s.recall("x", min_score="0.5"),
+        lambda s: s.recall("x", min_score=2),
+        lambda s: s.recall("x", kinds="semantic"),
+        lambda s: s.recall("x", kinds=["semantc"]),
+        lambda s: s.recall("x", kinds=5),
+        lambda s: s.recall("x", scope="ada"),
+        lambda s: s.recall("x", recorded_as_of=1.5),
+        lambda s: s.recall("x", recorded_as_of="now"),
+        lambda s: s.list(kinds="semantic"),
+        lambda s: s.history(None),
+        lambda s: s.history([]),
+        lambda s: s.remember("x", sources=5),
+        lambda s: s.remember("x", sources="user"),
+        lambda s: s.remember("x", sources={"kind": "user"}),
+        lambda s: s.remember("x", id=5),
+        lambda s: s.remember("x", importance=float("nan")),
+        lambda s: s.revise("r", "x", expected_revision="1"),
+        lambda s: s.revise(5, "x", expected_revision=1),
+        lambda s: s.revise("r", "x", expected_revision=1, sources=5),
+        lambda s: s.forget(5),
+        lambda s: s.forget(["r"]),
+        lambda s: s.forget(kinds="semantic"),
+        lambda s: s.forget(recorded_before="yesterday"),
+    ],
+)
+def test_a_malformed_argument_is_told_at_once_and_changes_nothing(
+    session: MemorySession, call: Callable[[Any], Awaitable[Any]]
+) -> None:
+    run(session.remember("kept", id="r"))
+    with pytest.raises(InvalidInputError) as caught:
+        run(call(session))
+    assert caught.value.remedy
+    assert [record.latest.revision for record in run(session.list())] == [1]
+
+
+@pytest.mark.parametrize(("store", "scope"), [(None, ADA), ("store", ADA), (InMemoryMemoryStore(), "ada")])
+def test_a_session_of_something_else_is_refused(store: Any, scope: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        MemorySession(store, scope)
