@@ -1,29 +1,34 @@
 """``playground``: starts the app; ``playground compile`` prints one compile.
 
 What is wrong is said in one line on the error stream, with the remedy, and ends with exit code 2.
+
+Records are untrusted text. The table shows nothing of them that could steer a terminal. JSON writes such
+characters as escapes, which mean the same; XML does so on a terminal only, so that piped blocks are exact.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
+from unicodedata import bidirectional
 
 import typer
 
 from playground.compiler.budget import ContextBudget
-from playground.compiler.compile import compile_offers
 from playground.compiler.manifest import context_warnings
-from playground.compiler.offers import prepare
 from playground.compiler.values import KINDS, ContextPackage, SourceResult
-from playground.errors import EmbeddingUnavailableError, InvalidInputError, PlaygroundError
+from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError, PlaygroundError
 from playground.escaping import one_line, replace_forbidden
-from playground.models import ModelEntry, ModelSpec, find_model, input_cost
+from playground.models import ModelEntry, find_model, input_cost
 from playground.tokenizers import load_tokenizer, tokenizer_estimator
 from playground.tokens import TokenEstimator
+from playground.values import LARGEST_WHOLE_NUMBER
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,6 +45,15 @@ INTERRUPTED = 130  # what shells report for Ctrl+C
 PIPED_WIDTH = 160  # columns of a table that no terminal limits
 TITLE_LENGTH = 72  # code points of a record's title in the table
 ENCODING = "o200k_base"  # counts for models whose vendor publishes no tokenizer
+
+# DEL, C1 controls, and the marks that embed, override or isolate a direction of writing.
+_STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_NOT_SHOWN = re.compile(f"[{_STEERING}]")
+# C0 controls inside strings are escaped in any JSON; the rest is valid there and escaped all the same.
+_JSON_ESCAPED = re.compile(f"[{_STEERING}\u2028\u2029]")
+# A cell that was cut short lost the mark that ends its isolate.
+_CUT_ISOLATE = re.compile("(\u2068[^\u2068\u2069\n…]*…)(?!\u2069)")
+_ASCII_MARKS = str.maketrans({"✓": "+", "·": "-", "…": "~", "\u2068": None, "\u2069": None})
 
 # typer brings its own click from 0.20 on and raises that one's errors; this finds the right base for either.
 _UsageError: type[Exception] = next(
@@ -91,10 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = EXIT_ERROR
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except BrokenPipeError:
-        # Whoever reads the output has seen enough; Python would complain again when it flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+    except OSError as error:
+        _print_error(f"Error: {_unwritable(error)}")
+        code = EXIT_ERROR
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -144,6 +157,9 @@ def compile_command(
     """Compile the context of one model call and print why each record was selected or not."""
     if as_json and as_xml:
         raise InvalidInputError("--json and --xml were both given.", remedy="Choose one of them.")
+    limits = {"--max-tokens": max_tokens, "--working-memory-tokens": working_memory_tokens}
+    for option, value in (*limits.items(), ("--candidates", candidates)):
+        _check_count(option, value, least=1 if option == "--candidates" else 0)
     changes = {"ratio": ratio, "max_tokens": max_tokens, "working_memory_tokens": working_memory_tokens}
     compiled = _compiled(
         project,
@@ -155,12 +171,14 @@ def compile_command(
         estimator=estimator,
         mode=mode,
     )
+    for odd in compiled.project.warnings:
+        _print_error(f"Warning: {compiled.project.name}: {odd}")
     for warning in context_warnings(compiled.package.manifest):
         _print_error(f"Warning: {warning['message']}")
     if as_json:
-        _print(compiled.package.manifest.to_json())
+        _print(_JSON_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", compiled.package.manifest.to_json()))
     elif as_xml:
-        _print(compiled.package.xml)
+        _print(_on_terminal(compiled.package.xml))
     else:
         _print_table(compiled)
 
@@ -177,34 +195,29 @@ def _compiled(
     mode: Mode | None,
 ) -> _Compiled:
     # Brings NumPy, which the help does not need.
-    from playground.workspace import ask_sources, compile_inputs, load_project  # noqa: PLC0415
+    from playground.workspace import ask_sources, compile_answers, load_project  # noqa: PLC0415
 
     project = load_project(name)
     asked = project.question if question is None else question
     if not asked.strip():
         raise InvalidInputError("The question is empty.", remedy="Ask something with --question.")
-    entry, spec = _model(project, model)
+    spec = project.model_for(model)
+    entry = find_model(spec.model_id)
     own = project.budget.model_dump()
     merged = ContextBudget.parse({**own, **budget, "shares": {**own["shares"], **shares}})
     counter = _estimator(entry, estimator)
-    limit = project.candidates_per_source if candidates is None else candidates
-    if limit < 1:
-        raise InvalidInputError(f"--candidates is {limit}.", remedy="Let each source offer at least 1 record.")
     searched, embedder = _search(project, project.query(asked), mode)
-    results = ask_sources(project, asked, embedder=embedder, mode=searched, limit=limit, model=spec)
-    inputs = compile_inputs(project, results, asked, model=spec, estimator=counter)
-    package = compile_offers(prepare(inputs), merged)
+    results = ask_sources(project, asked, embedder=embedder, mode=searched, limit=candidates)
+    package = compile_answers(project, results, asked, budget=merged, model=spec, estimator=counter)
     return _Compiled(project, asked, results, package, entry, counter)
 
 
-def _model(project: Project, model_id: str | None) -> tuple[ModelEntry, ModelSpec]:
-    entry = find_model(model_id or project.model_id)
-    if model_id is None or entry.model_id == project.model_id:
-        return entry, project.model
-    # Another model has its own window; the reserve goes with the task.
-    wanted = project.max_output_tokens
-    reserve = entry.max_output_tokens if wanted is None else min(wanted, entry.max_output_tokens)
-    return entry, entry.spec(max_output_tokens=reserve)
+def _check_count(option: str, value: int | None, *, least: int) -> None:
+    if value is not None and not least <= value <= LARGEST_WHOLE_NUMBER:
+        raise InvalidInputError(
+            f"{option} is {value!r:.50}.",
+            remedy=f"Give a whole number, at least {least} and at most {LARGEST_WHOLE_NUMBER:,}.",
+        )
 
 
 def _estimator(entry: ModelEntry, estimator: Estimator) -> TokenEstimator:
@@ -253,9 +266,12 @@ def _print_table(compiled: _Compiled) -> None:
     console = Console(markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = PIPED_WIDTH
-    console.print(_shown(compiled.question), style="bold")
-    console.print(_summary(compiled), style="dim")
-    console.print(_table(compiled))
+    # Captured, because rich would end the program by itself where the reader has gone.
+    with console.capture() as captured:
+        console.print(_shown(compiled.question), style="bold")
+        console.print(_summary(compiled), style="dim")
+        console.print(_table(compiled))
+    _print_plain(_CUT_ISOLATE.sub("\\1\u2069", captured.get()))
 
 
 def _summary(compiled: _Compiled) -> str:
@@ -300,18 +316,63 @@ def _table(compiled: _Compiled) -> Table:
 
 
 def _shown(text: str) -> str:
-    """Make untrusted text safe for a terminal: no escape sequence, no line break."""
-    plain = one_line(replace_forbidden(text))
-    return "".join("\ufffd" if "\x7f" <= character <= "\x9f" else character for character in plain)
+    """Make untrusted text safe for a terminal: no escape sequence, no line break, nothing that turns its order.
+
+    Text of a script that runs from right to left is isolated, so that it does not turn its neighbours round.
+    """
+    plain = _NOT_SHOWN.sub("\ufffd", one_line(replace_forbidden(text)))
+    turned = any(bidirectional(character) in {"R", "AL", "AN"} for character in plain)
+    return f"\u2068{plain}\u2069" if turned else plain
+
+
+def _on_terminal(xml: str) -> str:
+    """Write what steers a terminal as numeric references there, which mean the same; piped output is exact."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return xml
+    return _NOT_SHOWN.sub(lambda found: f"&#x{ord(found[0]):X};", xml)
 
 
 def _print(text: str) -> None:
-    # As bytes, because the terminal's encoding may not know every character of a record.
-    typer.echo(text.encode("utf-8", "replace"))
+    # As bytes, because XML and JSON are UTF-8 whatever the terminal's encoding is.
+    _write(text.encode("utf-8", "replace") + b"\n")
+
+
+def _print_plain(text: str) -> None:
+    """Print text for people in the encoding of the output; what it lacks is written as an escape."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        "✓·…".encode(encoding)
+    except UnicodeEncodeError:
+        text = text.translate(_ASCII_MARKS)
+    _write(text.encode(encoding, "backslashreplace"))
+
+
+def _write(data: bytes) -> None:
+    # Here and not in main, because click ends the program with 1 where the reader has gone.
+    try:
+        typer.echo(data, nl=False)
+    except BrokenPipeError:
+        _discard_output()  # whoever reads the output has seen enough
+        raise typer.Exit from None
+    except OSError as error:
+        raise _unwritable(error) from error
+
+
+def _unwritable(error: OSError) -> InvalidRequestError:
+    _discard_output()
+    reason = error.strerror or type(error).__name__
+    return InvalidRequestError(f"The output cannot be written: {reason}.", remedy="Write it elsewhere.")
 
 
 def _print_error(text: str) -> None:
-    typer.echo(_shown(text).encode("utf-8", "replace"), err=True)
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    with suppress(OSError):  # there is nobody left to tell
+        typer.echo(_shown(text).encode(encoding, "backslashreplace"), err=True)
+
+
+def _discard_output() -> None:
+    """Send what is still buffered nowhere; Python would complain again when it flushes at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def choose_port(wanted: int | None = None) -> int:
         InvalidRequestError: When the wanted port, or every port tried, is taken or not allowed.
     """
     if wanted is not None:
-        if _is_free(wanted):
+        if wanted > 0 and _is_free(wanted):  # 0 would be another one that nobody knows
             return wanted
         raise InvalidRequestError(
             f"Port {wanted} is taken or not allowed.", remedy="Choose another one with --port."

@@ -34,6 +34,7 @@ __all__ = [
 
 DEFAULT_MODEL_ID = "claude-opus-5-5"
 ASSUMED_OUTPUT_LIMIT = 8_192  # tokens; for models whose vendor's limit is not in OUTPUT_LIMITS
+ID_CHARACTERS = 256  # no vendor's id comes near; what is longer is no id
 MILLION = Decimal(1_000_000)
 
 # Families whose thinking is bound to the bytes before it: each step's tail joins the history there.
@@ -91,7 +92,7 @@ class ModelSpec(Value):
 
     provider: str
     """Who serves it; ``anthropic`` adds tool framing."""
-    model_id: str = Field(min_length=1)
+    model_id: str = Field(min_length=1, max_length=ID_CHARACTERS)
     """The id sent to the API."""
     context_window: int = Field(gt=0, strict=True)
     """Tokens that prompt and answer share."""
@@ -186,8 +187,17 @@ def find_model(
         on: See ``catalogue``.
 
     Raises:
-        UnknownModelError: With up to three near names.
+        UnknownModelError: With up to three near names; also for more than ``ID_CHARACTERS`` characters.
+        InvalidInputError: When the id is no string.
     """
+    if not isinstance(model_id, str):
+        raise InvalidInputError(f"A model id is a {type(model_id).__name__}.", remedy="Give a string.")
+    if len(model_id) > ID_CHARACTERS:
+        raise UnknownModelError(
+            f"A model id has {len(model_id):,} characters.",
+            remedy=f"Give one of at most {ID_CHARACTERS}.",
+            model_id=model_id[:ID_CHARACTERS],
+        )
     entries = _by_name(on or datetime.now(UTC).date())
     exact, wanted = model_id.strip().casefold(), _canonical(model_id)
     # A vendor's own dated id may be an entry of its own, with other prices than the undated one.
@@ -210,7 +220,7 @@ def find_model(
 
 def keeps_tail(model_id: str) -> bool:
     """Whether each step's working-memory tail must stay in history for this model (R93 to R95)."""
-    return _canonical(model_id) in TAIL_KEPT
+    return len(model_id) <= ID_CHARACTERS and _canonical(model_id) in TAIL_KEPT
 
 
 def price_for(prices: Sequence[PriceTier], tokens: int) -> Decimal | None:
@@ -234,6 +244,7 @@ def input_cost(entry: ModelEntry, tokens: int) -> Decimal | None:
 
 
 def _canonical(model_id: str) -> str:
+    # Quadratic in the length, which callers bound.
     name = _BEDROCK_VENDOR.sub("", model_id.strip().casefold().rsplit("/", 1)[-1])
     while (shorter := _SUFFIX.sub("", name)) != name:
         name = shorter

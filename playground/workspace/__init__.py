@@ -1,10 +1,10 @@
 """A project: everything one compile draws on, as plain files in one folder."""
 
-from playground.workspace.compiling import ask_sources, compile_inputs, compile_project
+from playground.workspace.compiling import ask_sources, compile_answers, compile_inputs, compile_project
 from playground.workspace.labels import RecordLabel
 from playground.workspace.loading import load_project
 from playground.workspace.project import ChunkSettings, Project, Scenario
-from playground.workspace.samples import load_sample, sample_projects
+from playground.workspace.samples import SampleSummary, load_sample, sample_projects, sample_summaries
 from playground.workspace.saving import save_project
 from playground.workspace.searching import SearchPlan, chunk_search, project_embedder, search_plan
 from playground.workspace.sources import project_sources
@@ -14,11 +14,13 @@ __all__ = [
     "ChunkSettings",
     "Project",
     "RecordLabel",
+    "SampleSummary",
     "Scenario",
     "SearchPlan",
     "VectorTable",
     "ask_sources",
     "chunk_search",
+    "compile_answers",
     "compile_inputs",
     "compile_project",
     "load_project",
@@ -26,6 +28,7 @@ __all__ = [
     "project_embedder",
     "project_sources",
     "sample_projects",
+    "sample_summaries",
     "save_project",
     "search_plan",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from playground.compiler.budget import ContextBudget
 from playground.compiler.compile import compile_offers
 from playground.compiler.offers import CompileInputs, prepare
-from playground.compiler.querying import budget_hints, query_sources, run_sync
+from playground.compiler.querying import query_sources, run_sync
 from playground.compiler.values import ContextPackage, ContextSourceRequest, SourceResult
 from playground.models import ModelSpec, keeps_tail
 from playground.retrieval.search import SearchMode
@@ -19,7 +19,7 @@ from playground.workspace.sources import project_sources
 if TYPE_CHECKING:
     from playground.retrieval.embedding import Embedder
 
-__all__ = ["ask_sources", "compile_inputs", "compile_project"]
+__all__ = ["ask_sources", "compile_answers", "compile_inputs", "compile_project"]
 
 
 def ask_sources(
@@ -29,9 +29,11 @@ def ask_sources(
     embedder: Embedder | None = None,
     mode: SearchMode = "hybrid",
     limit: int | None = None,
-    model: ModelSpec | None = None,
+    embed_chunks: bool = True,
 ) -> tuple[SourceResult, ...]:
     """Ask the project's sources and return one result each; a failing one is a failed result.
+
+    No budget is needed: a project's sources rank, and offer the best ``limit`` records whatever their share.
 
     Args:
         project: Whose records are searched.
@@ -39,22 +41,18 @@ def ask_sources(
         embedder: See ``project_sources``.
         mode: ``hybrid``, ``dense`` or ``lexical``.
         limit: Records that each source may offer; the project's figure by default.
-        model: Whose room bounds the shares that sources are told; without it max tokens alone does.
+        embed_chunks: See ``project_sources``.
     """
     asked = project.question if question is None else question
     messages = project.request_messages(asked)
-    context_tokens = project.budget.max_tokens
-    if model is not None:
-        room = model.input_tokens - TokenEstimator().estimate(messages)
-        context_tokens = project.budget.context_tokens(room)
     request = ContextSourceRequest(
         query=project.query(asked) if asked.strip() else "",
         scope=project.scope,
         limit=project.candidates_per_source if limit is None else limit,
         messages=messages,
     )
-    hints = budget_hints(project.budget, context_tokens=context_tokens)
-    return run_sync(query_sources(project_sources(project, embedder, mode), request, hints=hints))
+    sources = project_sources(project, embedder, mode, embed_chunks=embed_chunks)
+    return run_sync(query_sources(sources, request))
 
 
 def compile_inputs(
@@ -96,6 +94,7 @@ def compile_project(
     budget: ContextBudget | Mapping[str, Any] | None = None,
     embedder: Embedder | None = None,
     mode: SearchMode = "hybrid",
+    limit: int | None = None,
     model: ModelSpec | None = None,
     estimator: TokenEstimator | None = None,
 ) -> ContextPackage:
@@ -104,6 +103,23 @@ def compile_project(
     Raises:
         ContextBudgetExceededError: When mandatory content does not fit.
     """
-    results = ask_sources(project, question, embedder=embedder, mode=mode, model=model)
+    results = ask_sources(project, question, embedder=embedder, mode=mode, limit=limit)
+    return compile_answers(project, results, question, budget=budget, model=model, estimator=estimator)
+
+
+def compile_answers(
+    project: Project,
+    results: Sequence[SourceResult],
+    question: str | None = None,
+    *,
+    budget: ContextBudget | Mapping[str, Any] | None = None,
+    model: ModelSpec | None = None,
+    estimator: TokenEstimator | None = None,
+) -> ContextPackage:
+    """Compile what ``ask_sources`` returned; for those who need the answers themselves too.
+
+    Raises:
+        ContextBudgetExceededError: When mandatory content does not fit.
+    """
     inputs = compile_inputs(project, results, question, model=model, estimator=estimator)
     return compile_offers(prepare(inputs), project.budget if budget is None else budget)

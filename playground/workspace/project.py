@@ -37,10 +37,13 @@ if TYPE_CHECKING:
     from playground.retrieval.lexical import LexicalIndex
     from playground.working_memory import WorkingMemorySnapshot
 
-__all__ = ["CANDIDATES_PER_SOURCE", "FORMAT_VERSION", "ChunkSettings", "Project", "Scenario"]
+__all__ = ["CANDIDATES_PER_SOURCE", "DEFAULT_RESERVE", "FORMAT_VERSION", "ChunkSettings", "Project", "Scenario"]
 
 FORMAT_VERSION = 1  # of a project folder
 CANDIDATES_PER_SOURCE = 16  # records each source offers unless a project says otherwise
+DEFAULT_RESERVE = (
+    8_000  # tokens of an answer where a project does not say; a model's limit can be half a window
+)
 CHUNK_TOKENS = 1_000_000  # more fit no model; far below what a float can hold
 _CHUNKERS = {
     "fixed": chunk_fixed,
@@ -109,7 +112,7 @@ class Project:
         scenarios: Labelled questions.
         model_id: The model that is asked.
         context_window: Its window in tokens; ``None`` for the catalogue's figure.
-        max_output_tokens: What is reserved for the answer, in tokens; ``None`` for the model's limit.
+        max_output_tokens: What is reserved for the answer, in tokens; ``None`` for ``DEFAULT_RESERVE``.
         budget: Recommended budget.
         candidates_per_source: Records each source offers at most.
         scope: Whose memories and chats are read.
@@ -157,19 +160,30 @@ class Project:
 
     @property
     def model(self) -> ModelSpec:
-        """The model with the project's own window and reserve.
+        """The project's own model; see ``model_for``."""
+        return self.model_for()
+
+    def model_for(self, model_id: str | None = None) -> ModelSpec:
+        """Return a model with the window and the reserve that this project gives it.
+
+        The project's own window holds for its own model alone; the reserve goes with the task and holds for
+        every model, as far as its output limit and the window allow.
+
+        Args:
+            model_id: Any spelling; the project's own model by default.
 
         Raises:
             UnknownModelError: When no catalogue entry has the id.
         """
-        entry = find_model(self.model_id)
-        reserve = entry.max_output_tokens if self.max_output_tokens is None else self.max_output_tokens
-        window = entry.context_window if self.context_window is None else self.context_window
+        entry = find_model(self.model_id if model_id is None else model_id)
+        own = model_id is None or self.model_id in (model_id, entry.model_id)
+        window = self.context_window if own and self.context_window is not None else entry.context_window
+        reserve = DEFAULT_RESERVE if self.max_output_tokens is None else self.max_output_tokens
         return ModelSpec(
             provider=entry.provider,
-            model_id=self.model_id,
+            model_id=self.model_id if own else entry.model_id,
             context_window=window,
-            max_output_tokens=reserve,
+            max_output_tokens=min(reserve, entry.max_output_tokens, window),
         )
 
     def request_messages(self, question: str | None = None) -> tuple[Message, ...]:

@@ -76,6 +76,14 @@ class ProjectEmbedder:
         """Whether the text's vector is at hand without a model."""
         return text in self._table
 
+    def forget(self, texts: Sequence[str]) -> int:
+        """Drop the vectors of these texts where the model under it keeps any, and return how many went.
+
+        Those that came with the project stay: they are a file that is saved with its texts.
+        """
+        stored = getattr(self._embedder, "forget", None)
+        return 0 if stored is None else int(stored(texts))
+
     def embed(
         self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
     ) -> Vectors:
@@ -112,7 +120,12 @@ def project_embedder(project: Project, embedder: Embedder | None = None) -> Proj
 
 
 def search_plan(
-    project: Project, query: str, *, embedder: Embedder | None = None, mode: SearchMode = "hybrid"
+    project: Project,
+    query: str,
+    *,
+    embedder: Embedder | None = None,
+    mode: SearchMode = "hybrid",
+    embed_chunks: bool = True,
 ) -> SearchPlan:
     """Say how ``query`` would be searched, without searching and without loading a model.
 
@@ -121,6 +134,7 @@ def search_plan(
         query: What the sources are asked: ``project.query(question)``.
         embedder: The model, if one may be used.
         mode: What was asked for.
+        embed_chunks: See ``chunk_search``.
     """
     if mode == "lexical":
         return SearchPlan("lexical")
@@ -131,12 +145,8 @@ def search_plan(
             "Searched by words only: this question has no vector yet. Load the embedding model to search by "
             "meaning too.",
         )
-    if embedder is None and (lacking := len(project.chunks) - len(project.chunk_vectors)):
-        return SearchPlan(
-            mode,
-            f"{lacking:,} of {len(project.chunks):,} chunks have no vector yet and are found by words only. "
-            "Embed the documents.",
-        )
+    if embedder is None or not embed_chunks:
+        return SearchPlan(mode, _lacking(project, mode))
     return SearchPlan(mode)
 
 
@@ -146,18 +156,25 @@ def chunk_search(
     embedder: Embedder | None = None,
     mode: SearchMode = "hybrid",
     fusion: Fusion = "rrf",
+    embed_chunks: bool = True,
 ) -> ChunkSearch:
     """Return the search over a project's chunks; indexes are built once a project.
 
-    With an embedder, chunks that have no vector yet are embedded now; use a ``CachedEmbedder`` so that it
-    happens once.
+    Args:
+        project: Whose chunks are searched.
+        embedder: Embeds the query, and chunks that have no vector yet; use a ``CachedEmbedder`` so that it
+            happens once.
+        mode: ``hybrid``, ``dense`` or ``lexical``.
+        fusion: How ``hybrid`` joins its two rankings.
+        embed_chunks: ``False`` leaves chunks without a vector to search by words: embedding many of them takes
+            longer than an answer may.
     """
     own = project_embedder(project, embedder)
 
     def embed_query(query: str) -> Vectors | None:
         return None if own is None else own.embed([query])[0]
 
-    index = _index(project, own, embedder) if mode != "lexical" else None
+    index = _index(project, own, embedder, embed_chunks) if mode != "lexical" else None
     return ChunkSearch(
         project.chunks,
         index=index,
@@ -199,12 +216,29 @@ def skill_text(skill: Skill) -> str:
     return f"{skill.name.replace('-', ' ')}: {skill.description}"
 
 
-def _index(project: Project, own: ProjectEmbedder | None, embedder: Embedder | None) -> VectorIndex | None:
+def _lacking(project: Project, mode: SearchMode) -> str:
+    """Say how many texts need a vector, and how many chunks that concerns: a text may stand in several."""
+    texts = [search_text(chunk) for chunk in project.chunks]
+    without = [text for text in texts if text not in project.vectors]
+    if not without:
+        return ""
+    different = len(set(without))
+    found = "not found by meaning alone" if mode == "dense" else "found by words only"
+    return (
+        f"{different:,} {'text still needs' if different == 1 else 'texts still need'} a vector: {len(without):,} "
+        f"of {len(texts):,} chunks {'is' if len(without) == 1 else 'are'} {found} until then."
+    )
+
+
+def _index(
+    project: Project, own: ProjectEmbedder | None, embedder: Embedder | None, embed_chunks: bool
+) -> VectorIndex | None:
     if own is None:
         return None
-    if embedder is None or (
-        _same_model(project, embedder) and len(project.chunk_vectors) == len(project.chunks)
-    ):
+    same = embedder is None or _same_model(project, embedder)
+    if not embed_chunks or embedder is None:
+        return project.chunk_vectors if same and len(project.chunk_vectors) else None
+    if same and len(project.chunk_vectors) == len(project.chunks):
         return project.chunk_vectors
     texts = [search_text(chunk) for chunk in project.chunks]
     return ExactIndex([str(chunk.index) for chunk in project.chunks], own.embed(texts)) if texts else None

@@ -32,6 +32,7 @@ def project_sources(
     mode: SearchMode = "hybrid",
     *,
     fusion: Fusion = "rrf",
+    embed_chunks: bool = True,
 ) -> list[ContextSource]:
     """Return the sources ``memory``, ``rag``, ``transcript`` and ``skills``, in this order.
 
@@ -42,6 +43,7 @@ def project_sources(
             ``match`` says and ``search_plan`` says beforehand.
         mode: ``hybrid``, ``dense`` or ``lexical``. Memories and skills are ranked by meaning in the first two.
         fusion: How ``hybrid`` joins two rankings of documents.
+        embed_chunks: Whether ``embedder`` also embeds chunks of documents that came without vectors.
 
     A project whose scope sets no field has no memory and no transcript source: they would read everybody's.
     """
@@ -51,7 +53,8 @@ def project_sources(
         store = InMemoryMemoryStore()
         run_sync(_fill(store, project.memories))
         sources.append(MemorySource(MemorySession(store, project.scope, embedder=own)))
-    sources.append(RagSource(chunk_search(project, embedder=embedder, mode=mode, fusion=fusion)))
+    chunks = chunk_search(project, embedder=embedder, mode=mode, fusion=fusion, embed_chunks=embed_chunks)
+    sources.append(RagSource(chunks))
     if project.scope.fields():
         chats = InMemoryChatStore(project.chats)
         sources.append(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -105,7 +106,13 @@ def test_a_project_is_also_taken_from_a_folder(capsys: pytest.CaptureFixture[str
         (["compile", "--ratio", "1.5"], "ratio"),
         (["compile", "--ratio", "nan"], "finite"),
         (["compile", "--ratio", "abc"], "--ratio"),
-        (["compile", "--max-tokens", "-1"], "whole number"),
+        (["compile", "--max-tokens", "-1"], "--max-tokens is -1. Give a whole number"),
+        (["compile", "--max-tokens", "9" * 40], "--max-tokens is 9"),
+        (["compile", "--working-memory-tokens", "9" * 40], "--working-memory-tokens is 9"),
+        (["compile", "--candidates", "9" * 40], "--candidates is 9"),
+        (["compile", "--model", ""], "No model is called ''"),
+        (["compile", "--model", "@" * 50_000], "50,000 characters"),
+        (["--port", "0"], "--port"),
         (["compile", "--share", "rag=0.9"], "sum to"),
         (["compile", "--share", "rag"], "rag=0.5"),
         (["compile", "--share", "web=0.1"], "unknown kind"),
@@ -159,6 +166,124 @@ def test_text_of_a_project_cannot_steer_the_terminal(
     assert "\x1b" not in out
     assert "\x9b" not in out
     assert "[bold]x[/bold]" in out
+
+
+def project_of(folder: Path, *memories: str, **head: object) -> str:
+    whole = {"version": 1, "question": "deploy", "scope": {"userId": "a"}, **head}
+    (folder / "project.json").write_text(json.dumps(whole))
+    lines = (json.dumps({"id": f"m{at}", "text": text}) + "\n" for at, text in enumerate(memories))
+    (folder / "memories.jsonl").write_text("".join(lines))
+    return str(folder)
+
+
+def test_a_field_of_the_project_is_not_blamed_on_an_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, _, err = run("compile", "--project", project_of(tmp_path, candidatesPerSource=0), capsys=capsys)
+    assert code == 2
+    assert "project.json: candidatesPerSource is 0" in err
+    assert "--candidates" not in err
+
+
+def test_what_is_odd_about_a_project_is_told_on_the_error_stream(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    project = project_of(tmp_path, "deploy")
+    (tmp_path / "skills" / "bad").mkdir(parents=True)
+    (tmp_path / "skills" / "bad" / "SKILL.md").mkdir()
+    code, out, err = run("compile", "--project", project, "--json", capsys=capsys)
+    assert code == 0
+    assert json.loads(out)
+    assert err.startswith("Warning: ")
+    assert "bad/SKILL.md" in err
+
+
+def test_json_escapes_what_steers_a_terminal_and_means_the_same(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    question = "deploy \x9b31m \x85 \x7f \u202e \x1b[2J"
+    project = project_of(tmp_path, "deploy", question=question)
+    code, out, _ = run("compile", "--project", project, "--json", capsys=capsys)
+    assert code == 0
+    assert not re.search("[\x1b\x7f-\x9f\u202e]", out)
+    assert question in {entry["query"] for entry in json.loads(out)["entries"]}
+
+
+def test_piped_xml_is_exact(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    project = project_of(tmp_path, "deploy \x9b31m")
+    _, out, _ = run("compile", "--project", project, "--xml", capsys=capsys)
+    assert "deploy \x9b31m" in out
+
+
+def in_process(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "playground.cli", "compile", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, **options)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals there")
+def test_xml_on_a_terminal_is_written_with_references_that_mean_the_same(tmp_path: Path) -> None:
+    screen, terminal = os.openpty()
+    try:
+        project = project_of(tmp_path, "deploy \x9b31m \x85\x7f \u202e")
+        process = in_process("--project", project, "--xml", stdout=terminal)
+        # Far less than a terminal holds, so that the program ends before it is read.
+        assert process.wait(60) == 0
+        out = os.read(screen, 65_536).decode()
+        _, _ = process.communicate()
+    finally:
+        os.close(screen)
+        os.close(terminal)
+    assert "deploy &#x9B;31m &#x85;&#x7F; &#x202E;" in out
+    assert not re.search("[\x7f-\x9f\u202e]", out)
+
+
+def test_a_title_that_runs_from_right_to_left_is_isolated_and_overrides_are_replaced(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    hebrew = "\u05d0\u05d1\u05d2"
+    project = project_of(tmp_path, f"deploy {hebrew}", "deploy \u202egnp.exe\u2069", f"deploy {hebrew * 40}")
+    _, out, _ = run("compile", "--project", project, capsys=capsys)
+    assert f"\u2068deploy {hebrew}\u2069" in out
+    assert "\u202e" not in out
+    assert all(line.count("\u2068") == line.count("\u2069") for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "ascii"}],
+)
+def test_the_table_is_printed_where_the_encoding_knows_ascii_alone(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    project = project_of(tmp_path, "deploy \u00e9 \U0001f680 \u05d0")
+    process = in_process(
+        "--project", project, stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "", **environment}
+    )
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
+    assert b"\\xe9 \\U0001f680" in out
+    assert out.isascii()
+    assert re.search(rb"^\+ +memory", out, re.MULTILINE)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("shape", ["", "--json", "--xml"])
+def test_an_output_that_takes_nothing_is_one_line(shape: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = in_process(*filter(None, ["--project", "deploy-demo", shape]), stdout=full)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert re.fullmatch(rb"Error: The output cannot be written: [^\n]+\n", err)
+
+
+@pytest.mark.parametrize("shape", ["", "--json", "--xml"])
+def test_a_reader_that_has_gone_is_no_error_in_any_shape(shape: str) -> None:
+    process = in_process(*filter(None, ["--project", "deploy-demo", shape]), stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    err = process.stderr.read()
+    assert (process.wait(60), err) == (0, b"")
 
 
 def test_help_names_the_commands_and_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -233,3 +234,19 @@ def test_importing_models_loads_no_price_data() -> None:
     code = "import playground.models, sys; print('genai_prices' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("model_id", ["gpt-4o" + "-latest" * 20_000, "@" * 50_000, " " * 10_000_000, 5, None])
+def test_an_id_that_no_vendor_would_give_is_refused_at_once(model_id: Any) -> None:
+    started = time.process_time()
+    with pytest.raises(InvalidInputError) as caught:
+        find_model(model_id)
+    assert caught.value.remedy
+    # Eight seconds before; the bound is far from both.
+    assert time.process_time() - started < 1
+
+
+def test_an_endless_id_keeps_no_tail_and_makes_no_spec() -> None:
+    assert not keeps_tail("claude-opus-5-5" + "-latest" * 20_000)
+    with pytest.raises(InvalidInputError, match="model_id"):
+        ModelSpec(provider="x", model_id="@" * 257, context_window=10, max_output_tokens=1)

@@ -22,14 +22,19 @@ from playground.retrieval.index import Vectors
 from playground.workspace import (
     Project,
     VectorTable,
+    ask_sources,
+    compile_answers,
+    compile_project,
     load_project,
     load_sample,
     project_embedder,
     project_sources,
     sample_projects,
+    sample_summaries,
     save_project,
     search_plan,
 )
+from playground.workspace.files import ProjectFolder
 
 
 @pytest.fixture(scope="module")
@@ -487,3 +492,46 @@ def test_memories_of_another_person_are_never_offered(demo: Path) -> None:
     edit(demo / "memories.jsonl", lambda text: text + line)
     found = answers(load_project(demo), "releases", mode="lexical")["memory"].candidates
     assert [c.record_id for c in found] == ["region"]
+
+
+def test_summaries_of_samples_are_those_of_the_samples_and_read_their_heads_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
+    text = ProjectFolder.text
+
+    def watched(self: ProjectFolder, name: str) -> str | None:
+        read.append(name)
+        return text(self, name)
+
+    monkeypatch.setattr(ProjectFolder, "text", watched)
+    summaries = sample_summaries()
+    assert set(read) == {"project.json"}
+    loaded = [load_sample(name) for name in sample_projects()]
+    assert [(s.name, s.title, s.description) for s in summaries] == [
+        (p.name, p.title, p.description) for p in loaded
+    ]
+
+
+def test_the_projects_window_holds_for_its_own_model_and_the_reserve_for_all(demo: Path) -> None:
+    project = replace(load_project(demo), context_window=50_000, max_output_tokens=20_000)
+    own, other = project.model_for(), project.model_for("openai/gpt-4o")
+    assert own == project.model == project.model_for(project.model_id) == project.model_for("claude-opus-5.5")
+    assert (own.context_window, own.max_output_tokens) == (50_000, 20_000)
+    assert (other.model_id, other.context_window, other.max_output_tokens) == ("gpt-4o", 128_000, 16_384)
+
+
+def test_a_project_that_names_no_reserve_gives_every_model_the_same(demo: Path) -> None:
+    project = replace(load_project(demo), max_output_tokens=None)
+    assert project.model.max_output_tokens == project.model_for("gpt-4o").max_output_tokens == 8_000
+    assert replace(project, context_window=100).model.max_output_tokens == 100
+
+
+def test_the_answers_of_sources_compile_to_what_one_call_gives(demo: Path) -> None:
+    project = load_project(demo)
+    budget = {"max_tokens": 300}
+    results = ask_sources(project, "pipeline", mode="lexical", limit=1)
+    package = compile_answers(project, results, "pipeline", budget=budget)
+    whole = compile_project(project, "pipeline", budget=budget, mode="lexical", limit=1)
+    assert package.manifest == whole.manifest
+    assert package.xml == whole.xml
