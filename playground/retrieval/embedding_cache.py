@@ -42,9 +42,6 @@ def vector_key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-text_digest = vector_key  # the name that readers of saved vectors use
-
-
 class EmbeddingCache:
     """A file of vectors, safe for threads and for several processes.
 
