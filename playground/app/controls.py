@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,7 @@ __all__ = [
     "SEARCHES",
     "Settings",
     "apply_control",
+    "apply_controls",
     "default_positions",
     "default_sizes",
     "position",
@@ -113,3 +115,9 @@ def position(name: KnobName, defaults: dict[KnobName, float]) -> float:
 def apply_control(name: str, value: str | float | None) -> None:
     """Put one control to a value; the callback of buttons that mend something."""
     st.session_state[name] = value
+
+
+def apply_controls(values: Iterable[tuple[Knob, float]]) -> None:
+    """Put several sliders to positions at once; a callback."""
+    for knob, value in values:
+        apply_control(knob, value if KNOBS[knob].is_fraction else round(value))

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from playground.views.binding import BindingView
+from playground.views.binding import BindingRow, BindingView
 from playground.views.notices import Notice
 from playground.views.strip import StripCell, StripView
 
-__all__ = ["empty", "head", "knob_table", "notice_text", "prose", "strip", "timing"]
+__all__ = ["action_note", "empty", "head", "knob_table", "notice_text", "prose", "strip", "timing"]
 
 Sentence = Iterable[tuple[str, bool]]
 
@@ -53,18 +53,34 @@ def notice_text(notice: Notice) -> None:
 
 
 def knob_table(view: BindingView) -> None:
-    """Show the knobs that would relax the limit, then those without effect."""
-    rows = [
-        f"<tr><td>{_text(row.name)}</td><td>{_text(row.change)}</td>"
-        f'<td title="{_text(row.lets_in)}">{_text(row.lets_in)}</td></tr>'
-        for row in view.rows
-    ]
+    """Show the changes that would relax the limit, some of them folded, then the knobs without effect."""
+    if not view.rows and not view.idle:
+        return
+    heads = "<tr><th>Would relax it</th><th>Change</th><th>Lets in</th></tr>"
+    parts = [_knobs("".join(map(_knob_row, view.rows)), heads)]
+    if view.more:
+        folded = _knobs("".join(map(_knob_row, view.more)))
+        parts.append(f"<details><summary>{len(view.more)} more</summary>{folded}</details>")
     if view.idle:
-        rows.append(f'<tr class="cp-idle"><td>{_text(view.idle)}</td><td>any</td><td>no effect now</td></tr>')
-    if rows:
-        heading = f"Would relax it{_text(view.shown)}"
-        titles = f"<tr><th>{heading}</th><th>Change</th><th>Lets in</th></tr>"
-        st.html(f'<table class="cp-knobs"><thead>{titles}</thead><tbody>{"".join(rows)}</tbody></table>')
+        idle = f"<td>{_text(view.idle)}</td><td>any</td><td>no effect now</td>"
+        parts.append(_knobs(f'<tr class="cp-idle">{idle}</tr>'))
+    st.html(f'<div class="cp-changes">{"".join(parts)}</div>')
+
+
+def action_note(text: str) -> None:
+    """Show what a button's change costs."""
+    st.html(f'<p class="cp-caption">{_text(text)}</p>')
+
+
+def _knobs(rows: str, heads: str = "") -> str:
+    head = f"<thead>{heads}</thead>" if heads else ""
+    return f'<table class="cp-knobs">{head}<tbody>{rows}</tbody></table>'
+
+
+def _knob_row(row: BindingRow) -> str:
+    swaps = f'<em title="{_text(row.gone)}">{_text(row.swaps)}</em>' if row.swaps else ""
+    lets_in = f'<td title="{_text(row.lets_in)}"><p>{_text(row.lets_in)}</p>{swaps}</td>'
+    return f"<tr><td>{_text(row.name)}</td><td>{_text(row.change)}</td>{lets_in}</tr>"
 
 
 _LABELS = ("Used / budget", "What binds", "Selected / excluded", "Estimator", "Cost per call")

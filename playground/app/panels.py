@@ -6,7 +6,7 @@ import streamlit as st
 
 from playground.app import markup
 from playground.app.components.panes import PANE_HEIGHT, Shown, block_cards, manifest_table, rendered_xml
-from playground.app.controls import Settings, apply_control
+from playground.app.controls import Settings, apply_controls
 from playground.app.projects import load_project, project_names
 from playground.app.services import Compiled
 from playground.app.sidebar import open_project
@@ -94,9 +94,11 @@ def binding_panel(view: BindingView) -> None:
             st.button(
                 view.action.label,
                 key="apply_change",
-                on_click=apply_control,
-                args=(view.action.knob, view.action.position),
+                on_click=apply_controls,
+                args=(view.action.positions,),
             )
+            if view.action.note:
+                markup.action_note(view.action.note)
 
 
 def panes(now: Compiled, settings: Settings) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -27,6 +26,7 @@ from playground.retrieval.embedding import Embedder
 from playground.tokenizers import Tokenizer, estimator_error, load_tokenizer, tokenizer_estimator
 from playground.tokens import TokenEstimator
 from playground.views.binding import BindingView, binding_view
+from playground.views.binding_trial import trial_of
 from playground.views.knobs import budget_of
 from playground.views.panes import CardsView, ManifestView, cards_view, manifest_view
 from playground.views.record_text import RecordTexts, record_texts
@@ -192,7 +192,7 @@ def _compiled(
             manifest,
             title=title,
             positions=where,
-            lets_in=_lets_in(counted.offers, where, binding.record),
+            trial=trial_of(counted.offers),
         ),
         cards=cards_view(package, texts),
         manifest=manifest_view(package, texts),
@@ -251,13 +251,3 @@ def _strip(counted: _Counted, package: ContextPackage, binding: Binding, model_i
         error=estimator_error(counted.estimator, counted.tokenizer, texts) if measured else None,
         cost=input_cost(find_model(model_id), budget.used_tokens + budget.selected_tokens),
     )
-
-
-def _lets_in(
-    offers: Offers, positions: dict[Knob, float], record: tuple[str, str] | None
-) -> Callable[[Knob, float], bool]:
-    def lets_in(knob: Knob, position: float) -> bool:
-        manifest = compile_offers(offers, budget_of({**positions, knob: position})).manifest
-        return any(entry.selected and (entry.source, entry.record_id) == record for entry in manifest.entries)
-
-    return lets_in

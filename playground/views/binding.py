@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from playground.compiler.explain import KNOBS as KNOB_ORDER
 from playground.compiler.explain import Binding, Knob, KnobChange
-from playground.compiler.manifest import ContextManifest, EntryKind
-from playground.views.knobs import KNOBS, SHARE_KNOBS, position_for
+from playground.compiler.manifest import ContextManifest
+from playground.views.binding_sentence import Sentence, binding_sentence
+from playground.views.binding_trial import Record, Trial, both_limits
+from playground.views.knobs import KNOBS, SHARE_KNOBS, effective_shares, position_for
 from playground.views.strip import LIMIT_NAMES
-from playground.views.words import KIND_NOUNS, KIND_ORDER, count, joined, percent, plural
+from playground.views.words import count
 
 __all__ = ["BindingRow", "BindingView", "KnobAction", "binding_view"]
 
-SETTLED = frozenset({"limit", "duplicate", "superseded", "already-placed"})  # not a matter of tokens
-ROWS_SHOWN = 2  # knob rows; the panel is a hint, not the whole answer
-Sentence = tuple[tuple[str, bool], ...]
-"""Text and whether it is bold."""
+ROWS_SHOWN = 2  # knob rows before the fold; the panel is a hint first
+STEPS_TRIED = 4  # positions from the first that reaches a value, before a swap is offered instead
+Title = Callable[[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class BindingRow:
-    """One knob that would relax it."""
+    """One change that would relax it."""
 
     name: str
     change: str
     lets_in: str
+    swaps: str = ""
+    """What the change costs: ``swaps with <title>``, ``drops 3 records``; empty when it costs nothing."""
+    gone: str = ""
+    """Titles of what it costs, one a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnobAction:
-    """What the button does: put one control to a position that lets the record in."""
+    """What the button does: put controls to positions that let the record in."""
 
-    knob: Knob
-    position: float
+    positions: tuple[tuple[Knob, float], ...]
     label: str
+    note: str = ""
+    """What it costs; empty when it costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +51,8 @@ class BindingView:
     title: str
     sentence: Sentence
     rows: tuple[BindingRow, ...]
-    shown: str
-    """`` (2 of 5)``; empty when every knob with an effect has a row."""
+    more: tuple[BindingRow, ...]
+    """The other changes with an effect, to be unfolded."""
     idle: str
     """Knobs without an effect now, in one line; empty when there are none."""
     action: KnobAction | None
@@ -56,9 +62,9 @@ def binding_view(
     binding: Binding,
     manifest: ContextManifest,
     *,
-    title: Callable[[str, str], str],
+    title: Title,
     positions: Mapping[Knob, float],
-    lets_in: Callable[[Knob, float], bool],
+    trial: Trial,
 ) -> BindingView:
     """Return the panel of one compile.
 
@@ -67,23 +73,42 @@ def binding_view(
         manifest: The compile.
         title: What people call a record, from source and record id.
         positions: Where the controls stand.
-        lets_in: Whether the record gets in with one control at another position; a real recompile, because
-            controls move in steps and selection is not monotone.
+        trial: Which records are selected with the controls at other positions.
     """
-    working = {change.knob: change for change in binding.changes if change.needed is not None}
-    order = _order(binding, manifest)
-    effective = [working[knob] for knob in order if knob in working]
-    record = title(*binding.record) if binding.record else ""
-    rows = tuple(BindingRow(_name(c.knob), _change(c), record) for c in effective[:ROWS_SHOWN])
-    idle = [_name(change.knob) for change in binding.changes if change.needed is None]
+    changes = _effective(binding, manifest, positions)
+    rows = [_row(change, binding, positions, title) for change in changes]
+    action = _action(changes, binding, manifest, positions, title, trial)
+    if not changes and binding.record is not None:
+        room = manifest.budget.input_tokens - manifest.budget.used_tokens
+        both = both_limits(trial, positions, room=room, record=binding.record)
+        if both is not None:
+            written = {
+                knob: (_written(knob, positions), _written(knob, {**positions, **both})) for knob in both
+            }
+            change = ", ".join(f"{old} → {new}" for old, new in written.values() if old != new)
+            rows = [BindingRow("Ratio and max tokens together", change, title(*binding.record))]
+            values = " and ".join(new for _, new in written.values())
+            action = KnobAction(tuple(both.items()), f"Set ratio and max tokens to {values}")
+    working = {change.knob for change in changes}
+    idle = [_name(change.knob) for change in binding.changes if change.knob not in working]
+    if rows and not changes:
+        idle = [_name(change.knob) for change in binding.changes if change.knob not in {"ratio", "max_tokens"}]
     return BindingView(
         title="Nothing binds" if binding.limit == "nothing" else f"{LIMIT_NAMES[binding.limit]} binds",
-        sentence=_sentence(binding, manifest),
-        rows=rows,
-        shown=f" ({ROWS_SHOWN} of {len(effective)})" if len(effective) > ROWS_SHOWN else "",
-        idle=_sentence_case(", ".join(name[0].lower() + name[1:] for name in idle)),
-        action=_action(effective, positions, lets_in),
+        sentence=binding_sentence(binding, manifest),
+        rows=tuple(rows[:ROWS_SHOWN]),
+        more=tuple(rows[ROWS_SHOWN:]),
+        idle=_sentence_case(", ".join(map(_small, idle))),
+        action=action,
     )
+
+
+def _effective(
+    binding: Binding, manifest: ContextManifest, positions: Mapping[Knob, float]
+) -> list[KnobChange]:
+    """Changes that a control can make: those that cost nothing first, the limit's own knob first among them."""
+    found = {change.knob: change for change in binding.changes if _reach(change, positions) is not None}
+    return sorted((found[knob] for knob in _order(binding, manifest) if knob in found), key=_costs)
 
 
 def _order(binding: Binding, manifest: ContextManifest) -> list[Knob]:
@@ -96,67 +121,65 @@ def _order(binding: Binding, manifest: ContextManifest) -> list[Knob]:
     return list(dict.fromkeys([*first, *([own] if own else []), *KNOB_ORDER]))
 
 
-def _action(
-    changes: list[KnobChange], positions: Mapping[Knob, float], lets_in: Callable[[Knob, float], bool]
-) -> KnobAction | None:
-    for change in changes[:ROWS_SHOWN]:
-        knob, spec = change.knob, KNOBS[change.knob]
-        position = position_for(knob, change.needed, positions) if change.needed is not None else None
-        if position is not None and lets_in(knob, position):
-            name = f"{_name(knob)} to {spec.written(position)}"
-            return KnobAction(knob, position, f"Set {name[0].lower()}{name[1:]}")
-    return None
+def _reach(change: KnobChange, positions: Mapping[Knob, float]) -> float | None:
+    return None if change.needed is None else position_for(change.knob, change.needed, positions)
 
 
-def _sentence(binding: Binding, manifest: ContextManifest) -> Sentence:
-    text = f"{_head(binding, manifest)}. {_left_out(binding, manifest)}".rstrip()
-    return tuple((part, index % 2 == 1) for index, part in enumerate(text.split("**")))
+def _costs(change: KnobChange) -> bool:
+    return bool(change.drops)
 
 
-def _head(binding: Binding, manifest: ContextManifest) -> str:
-    """The two numbers that matter, between double stars."""
-    budget = manifest.budget
-    ratio, cap = count(binding.ratio_tokens), count(binding.max_tokens)
-    match binding.limit:
-        case "max_tokens":
-            return f"The ratio would allow **{ratio}** tokens; max tokens stops at **{cap}**"
-        case "ratio":
-            free = percent(budget.ratio)
-            return f"Max tokens would allow **{cap}** tokens; {free} of the free room stops at **{ratio}**"
-        case "working_memory_tokens":
-            own = count(budget.working_memory_tokens)
-            return (
-                f"The budget has **{count(budget.context_tokens)}** tokens; working memory stops at **{own}**"
-            )
-        case "candidates":
-            more = plural(binding.left_out.get("limit", 0), "record")
-            return f"Everything considered fits; **{more}** stood beyond the candidate limit"
-        case "mandatory":
-            total = plural(budget.context_tokens, "token")
-            return f"Mandatory content takes **{count(budget.required_tokens)}** of **{total}**"
-        case "room":
-            most = count(budget.input_tokens)
-            return f"The request takes **{count(budget.used_tokens)}** tokens; the model accepts **{most}**"
-    total = plural(budget.context_tokens, "token")
-    return f"Everything offered is in, with **{count(budget.selected_tokens)}** of **{total}** used"
-
-
-def _left_out(binding: Binding, manifest: ContextManifest) -> str:
-    out = sum(binding.left_out_for_budget.values())
-    if not out:
-        return ""
-    kinds: list[EntryKind] = [kind for kind in KIND_ORDER if binding.left_out_for_budget.get(kind)]
-    lines = "working-memory" in kinds
-    offered = sum(
-        entry.reason not in SETTLED and (lines or entry.kind != "working-memory") for entry in manifest.entries
+def _row(change: KnobChange, binding: Binding, positions: Mapping[Knob, float], title: Title) -> BindingRow:
+    # The present value as the control shows it: the search counts in units of a hundredth of a percent.
+    needed = KNOBS[change.knob].written(change.needed or 0)
+    return BindingRow(
+        name=_name(change.knob),
+        change=f"{_written(change.knob, positions)} → {needed}",
+        lets_in=title(*binding.record) if binding.record else "",
+        swaps=_swaps(change.drops, title),
+        gone="\n".join(title(*record) for record in change.drops),
     )
-    total = f"{count(offered)} candidates and lines" if lines else plural(offered, "candidate")
-    head = f"{count(out)} of {total} did not fit, "
-    if len(kinds) == 1:
-        one, many = KIND_NOUNS[kinds[0]]
-        return f"{head}{'a' if out == 1 else 'all of them'} {one if out == 1 else many}."
-    parts = [plural(binding.left_out_for_budget[kind], KIND_NOUNS[kind]) for kind in kinds]
-    return f"{head}{joined(parts)}."
+
+
+def _action(
+    changes: list[KnobChange],
+    binding: Binding,
+    manifest: ContextManifest,
+    positions: Mapping[Knob, float],
+    title: Title,
+    trial: Trial,
+) -> KnobAction | None:
+    """The first position that lets the record in and costs no other; else the first that swaps, saying so."""
+    now = frozenset((entry.source, entry.record_id) for entry in manifest.entries if entry.selected)
+    swap: KnobAction | None = None
+    for change in changes:
+        for position in _steps(change, positions):
+            chosen = trial({**positions, change.knob: position})
+            if binding.record not in chosen:
+                continue
+            value = _written(change.knob, {**positions, change.knob: position})
+            label = f"Set {_small(_name(change.knob))} to {value}"
+            gone = sorted(now - chosen)
+            if not gone:
+                return KnobAction(((change.knob, position),), label)
+            swap = swap or KnobAction(((change.knob, position),), label, _sentence_case(_swaps(gone, title)))
+    return swap
+
+
+def _steps(change: KnobChange, positions: Mapping[Knob, float]) -> list[float]:
+    """The position that reaches the change, and the next ones away from where the control stands."""
+    first, spec = _reach(change, positions), KNOBS[change.knob]
+    if first is None:
+        return []
+    step = spec.step if first > positions[change.knob] else -spec.step
+    tried = [round(first + number * step, 6) for number in range(STEPS_TRIED)]
+    return [position for position in tried if spec.least <= position <= spec.most]
+
+
+def _swaps(gone: Sequence[Record], title: Title) -> str:
+    if not gone:
+        return ""
+    return f"swaps with {title(*gone[0])}" if len(gone) == 1 else f"drops {count(len(gone))} records"
 
 
 def _name(knob: Knob) -> str:
@@ -164,12 +187,17 @@ def _name(knob: Knob) -> str:
     return f"{spec.label} share" if knob in SHARE_KNOBS.values() else spec.label
 
 
-def _written(knob: Knob, value: float | None) -> str:
-    return "" if value is None else KNOBS[knob].written(value)
+def _written(knob: Knob, positions: Mapping[Knob, float]) -> str:
+    """A control's value as the sidebar shows it: for a share, its effective part."""
+    kind = next((kind for kind, share in SHARE_KNOBS.items() if share == knob), None)
+    if kind is None:
+        return KNOBS[knob].written(positions[knob])
+    shares = effective_shares({other: positions[share] for other, share in SHARE_KNOBS.items()})
+    return KNOBS[knob].written(shares[kind])
 
 
-def _change(change: KnobChange) -> str:
-    return f"{_written(change.knob, change.current)} → {_written(change.knob, change.needed)}"
+def _small(name: str) -> str:
+    return name[0].lower() + name[1:]
 
 
 def _sentence_case(text: str) -> str:

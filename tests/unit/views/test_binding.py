@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from playground.compiler.budget import ContextBudget
 from playground.compiler.compile import compile_offers
-from playground.compiler.explain import Knob, binding_constraint
+from playground.compiler.explain import Binding, Knob, KnobChange, binding_constraint
+from playground.compiler.offers import Offers
 from playground.views.binding import BindingView, binding_view
-from playground.views.knobs import KNOBS, budget_of
+from playground.views.binding_trial import Positions, Record, trial_of
+from playground.views.knobs import KNOBS, SHARE_KNOBS, budget_of, effective_shares
 from tests.unit.views.compiles import offers, package
+from tests.unit.views.manifests import entry, manifest
 
 DEFAULTS: dict[Knob, float] = {knob: spec.default for knob, spec in KNOBS.items()}
 
@@ -21,19 +26,12 @@ def view(
     compiled = compile_offers(prepared, budget)
     binding = binding_constraint(prepared, budget, compiled.manifest)
 
-    def lets_in(knob: Knob, position: float) -> bool:
-        turned = compile_offers(prepared, budget_of({**stand, knob: position}))
-        return any(
-            entry.selected and (entry.source, entry.record_id) == binding.record
-            for entry in turned.manifest.entries
-        )
-
     return binding_view(
         binding,
         compiled.manifest,
         title=lambda _, record_id: f"Chunk {record_id}",
         positions=stand,
-        lets_in=lets_in,
+        trial=trial_of(prepared),
     )
 
 
@@ -65,9 +63,10 @@ def test_the_first_row_is_the_limit_that_binds_and_names_the_record_it_lets_in()
 def test_the_button_sets_a_position_the_control_has_and_it_really_lets_the_record_in() -> None:
     found = view(max_tokens=1_024)
     assert found.action is not None
-    assert found.action.knob == "max_tokens"
-    assert found.action.position % KNOBS["max_tokens"].step == 0
-    assert found.action.label == f"Set max tokens to {found.action.position:,.0f}"
+    ((knob, position),) = found.action.positions
+    assert knob == "max_tokens"
+    assert position % KNOBS["max_tokens"].step == 0
+    assert found.action.label == f"Set max tokens to {position:,.0f}"
 
 
 def test_knobs_without_effect_stand_in_one_row() -> None:
@@ -105,7 +104,122 @@ def test_a_single_record_left_out_reads_as_a_sentence() -> None:
     compiled = package(prepared, max_tokens=260)
     binding = binding_constraint(prepared, ContextBudget(max_tokens=260), compiled.manifest)
     found = binding_view(
-        binding, compiled.manifest, title=lambda *_: "x", positions=DEFAULTS, lets_in=lambda *_: False
+        binding, compiled.manifest, title=lambda *_: "x", positions=DEFAULTS, trial=lambda _: frozenset()
     )
     assert text(found).endswith("1 of 4 candidates did not fit, a document.")
     assert found.action is None
+
+
+# What a change costs
+
+
+def chosen_by(prepared: Offers, stand: dict[Knob, float]) -> set[str]:
+    entries = compile_offers(prepared, budget_of(stand)).manifest.entries
+    return {entry.record_id for entry in entries if entry.selected}
+
+
+@pytest.mark.parametrize("max_tokens", range(384, 3_200, 64))
+def test_a_button_without_a_note_never_costs_a_record_and_one_with_a_note_names_it(max_tokens: int) -> None:
+    prepared = offers()
+    stand: dict[Knob, float] = {**DEFAULTS, "max_tokens": max_tokens}
+    found = view(max_tokens=max_tokens)
+    if found.action is None:
+        assert found.rows == ()
+        return
+    before = chosen_by(prepared, stand)
+    gone = before - chosen_by(prepared, {**stand, **dict(found.action.positions)})
+    if len(gone) == 1:
+        assert found.action.note == f"Swaps with Chunk {gone.pop()}"
+    else:
+        assert found.action.note == (f"Drops {len(gone)} records" if gone else "")
+
+
+def shown(*drops: str, gone_at: set[float] = frozenset()) -> BindingView:  # type: ignore[assignment]  # empty
+    """The panel of one change of max tokens to 1,100 that costs records, here and at some positions."""
+    data = manifest(
+        entry("rag", "1", 200, "ranked"), entry("rag", "2", 200, "ranked"), entry("rag", "3", 300, "budget")
+    )
+    costs = tuple(("rag", record) for record in drops)
+    change = KnobChange("max_tokens", 1_024, 1_100, costs)
+    binding = Binding("max_tokens", 1_024, 40_000, 1_024, {"budget": 1}, {"rag": 1}, ("rag", "3"), (change,))
+
+    def trial(positions: Positions) -> frozenset[Record]:
+        swaps = positions["max_tokens"] in gone_at
+        return frozenset({("rag", "1"), ("rag", "3"), *([] if swaps else [("rag", "2")])})
+
+    stand: dict[Knob, float] = {**DEFAULTS, "max_tokens": 1_024}
+    return binding_view(binding, data, title=lambda _, record: f"Chunk {record}", positions=stand, trial=trial)
+
+
+def test_a_row_says_what_its_change_costs() -> None:
+    assert shown().rows[0].swaps == ""
+    assert (shown("2").rows[0].swaps, shown("2").rows[0].gone) == ("swaps with Chunk 2", "Chunk 2")
+    assert (shown("1", "2").rows[0].swaps, shown("1", "2").rows[0].gone) == (
+        "drops 2 records",
+        "Chunk 1\nChunk 2",
+    )
+
+
+def test_a_step_that_would_swap_is_passed_over_for_the_next_one() -> None:
+    found = shown(gone_at={1_152})
+    assert found.action is not None
+    assert (found.action.label, found.action.note) == ("Set max tokens to 1,216", "")
+
+
+def test_where_every_step_swaps_the_button_says_so() -> None:
+    found = shown(gone_at={1_152, 1_216, 1_280, 1_344})
+    assert found.action is not None
+    assert (found.action.label, found.action.note) == ("Set max tokens to 1,152", "Swaps with Chunk 2")
+
+
+def test_changes_that_cost_nothing_stand_first_and_the_others_are_folded_not_lost() -> None:
+    found = view(max_tokens=1_024)
+    rows = (*found.rows, *found.more)
+    assert len(found.rows) <= 2
+    assert [bool(row.swaps) for row in rows] == sorted(bool(row.swaps) for row in rows)
+
+
+def test_with_ratio_and_max_tokens_at_their_minimum_both_are_named_and_one_click_helps() -> None:
+    prepared = offers(input_tokens=10_000)
+    stand: dict[Knob, float] = {**DEFAULTS, "ratio": 0.005, "max_tokens": 0}
+    found = view(ratio=0.005, max_tokens=0, input_tokens=10_000)
+    assert [row.name for row in found.rows] == ["Ratio and max tokens together"]
+    assert found.rows[0].change.startswith("0.5% → ")
+    assert ", 0 → " in found.rows[0].change
+    assert found.idle.startswith("Working memory")
+    assert found.action is not None
+    assert {knob for knob, _ in found.action.positions} == {"ratio", "max_tokens"}
+    assert chosen_by(prepared, {**stand, **dict(found.action.positions)}) > chosen_by(prepared, stand)
+
+
+def test_a_share_is_written_as_the_sidebar_writes_it() -> None:
+    stand: dict[Knob, float] = {**DEFAULTS, "memory_share": 0.52}
+    part = effective_shares({kind: stand[knob] for kind, knob in SHARE_KNOBS.items()})["rag"]
+    change = KnobChange("rag_share", round(part - 0.0006, 4), 0.4)  # the search counts in coarser units
+    binding = Binding("max_tokens", 1_024, 40_000, 1_024, {"budget": 1}, {"rag": 1}, ("rag", "3"), (change,))
+    data = manifest(entry("rag", "3", 300, "budget"))
+    found = binding_view(
+        binding,
+        data,
+        title=lambda _, record: f"Chunk {record}",
+        positions=stand,
+        trial=lambda _: frozenset({("rag", "3")}),
+    )
+    assert found.rows[0].change == f"{part:.1%} → 40.0%"
+    assert found.action is not None
+    ((knob, position),) = found.action.positions
+    after = effective_shares({kind: {**stand, knob: position}[share] for kind, share in SHARE_KNOBS.items()})
+    assert found.action.label == f"Set documents share to {after['rag']:.1%}"
+
+
+def test_a_value_that_no_position_of_the_control_reaches_is_not_offered() -> None:
+    change = KnobChange("rag_share", 0.35, 1.0)
+    binding = Binding("max_tokens", 1_024, 40_000, 1_024, {"budget": 1}, {"rag": 1}, ("rag", "3"), (change,))
+    found = binding_view(
+        binding,
+        manifest(entry("rag", "3", 300, "budget")),
+        title=lambda *_: "x",
+        positions=DEFAULTS,
+        trial=lambda _: frozenset(),
+    )
+    assert (found.rows, found.action, found.idle) == ((), None, "Documents share")
