@@ -11,6 +11,7 @@ from playground.errors import DocumentError
 __all__ = ["UNSTORABLE", "decode", "replace_unstorable"]
 
 DETECTION_SAMPLE = 256 * 1024  # bytes that charset detection looks at; the whole file is decoded strictly
+FEW_LETTERS = 16  # bytes above ASCII; fewer do not tell one code page from another
 NUL_LIMIT = 10  # one NUL in this many bytes is taken for binary content or UTF-16 without its mark
 # First bytes of the formats people try most often.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -106,9 +107,20 @@ def _detected(name: str, data: bytes, warn: Callable[[str], None]) -> str:
     best = None if b"\0" in data else from_bytes(data[:DETECTION_SAMPLE]).best()
     if best is None:
         raise undecodable
+    # A handful of letters is no evidence for a rare code page; files in Western Europe's are the most common.
+    few = sum(byte >= 0x80 for byte in data[:DETECTION_SAMPLE]) < FEW_LETTERS
+    encoding = "cp1252" if few and _reads_as(data, "cp1252") else best.encoding
     try:
-        text = data.decode(best.encoding)
+        text = data.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         raise undecodable from None
-    warn(f"The file is not UTF-8; it was read as {best.encoding}. Check letters with accents.")
+    warn(f"The file is not UTF-8; it was read as {encoding}. Check letters with accents.")
     return text
+
+
+def _reads_as(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True

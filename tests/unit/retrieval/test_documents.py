@@ -180,3 +180,10 @@ def test_the_same_file_twice_keeps_both() -> None:
     result = load_documents([("a.txt", b"one"), ("a.txt", b"two")])
     assert [d.id for d in result.documents] == ["a.txt", "a.txt~2"]
     assert "more than once" in result.warnings[0].message
+
+
+@pytest.mark.parametrize("word", ["häßlich", "Größe", "naïve café", "“quoted” – 5 €"])
+def test_a_few_accented_letters_are_read_as_western_european(word: str) -> None:
+    result = load_documents([("note.txt", word.encode("cp1252"))])
+    assert [document.text for document in result.documents] == [word]
+    assert "cp1252" in result.warnings[0].message
