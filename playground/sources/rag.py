@@ -11,6 +11,7 @@ from playground.cancel import CancelToken
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind
 from playground.concurrency import in_thread
 from playground.errors import InvalidInputError
+from playground.retrieval.hits import SCORE_DIGITS
 
 __all__ = ["RagSource", "Retrieve"]
 
@@ -109,7 +110,7 @@ class RagSource:
 
 def _rounded(score: Any) -> Any:
     """Round any real number, NumPy's included; what is none is left for the candidate to refuse."""
-    return score if isinstance(score, bool) or not isinstance(score, Real) else round(float(score), 6)
+    return score if isinstance(score, bool) or not isinstance(score, Real) else round(float(score), SCORE_DIGITS)
 
 
 def _get(chunk: Any, name: str) -> Any:
