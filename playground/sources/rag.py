@@ -49,6 +49,8 @@ class RagSource:
                 f"retrieve is a {type(retrieve).__name__}.",
                 remedy="Pass a function of query, top_k and signal.",
             )
+        if not isinstance(id, str) or not id:
+            raise InvalidInputError("A source's id is not a name.", remedy="Give a non-empty string.")
         self._retrieve = retrieve
         self.id = id
         self.required = required
@@ -110,7 +112,9 @@ class RagSource:
 
 def _rounded(score: Any) -> Any:
     """Round any real number, NumPy's included; what is none is left for the candidate to refuse."""
-    return score if isinstance(score, bool) or not isinstance(score, Real) else round(float(score), SCORE_DIGITS)
+    if isinstance(score, bool) or not isinstance(score, Real):
+        return score
+    return round(float(score), SCORE_DIGITS)
 
 
 def _get(chunk: Any, name: str) -> Any:
