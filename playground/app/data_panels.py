@@ -1,4 +1,4 @@
-"""The panels of the Data page: projects, adding material, embedding, and the tables."""
+"""The panels of the Data page: projects, adding material, and the tables."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import streamlit as st
 
 from playground.app import data_markup, markup
 from playground.app.components import document_text
-from playground.app.embedding_job import EmbeddingJob
 from playground.app.material import discard, keep, own_project
 from playground.app.notices import show_notice
-from playground.app.projects import added_ids, embedding_model, load_project, project_names, use_model
+from playground.app.projects import added_ids, load_project, project_names
 from playground.app.sidebar import open_project
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET
 from playground.retrieval.documents import load_documents
+from playground.retrieval.headings import headings_of
+from playground.retrieval.json_records import looks_like_records
+from playground.retrieval.media_types import JSON
 from playground.tokens import TokenEstimator
 from playground.views.data import DataView, data_view, record_preview
 from playground.views.data_tables import DataTable
-from playground.views.embedding import embedding_view, progress_text
 from playground.views.load_report import REPORT, load_report
-from playground.views.notices import Notice, error_notice
-from playground.views.words import plural
+from playground.views.notices import Notice
 from playground.workspace import Project
-from playground.workspace.additions import load_memories, with_documents, with_memories, with_vectors
+from playground.workspace.additions import load_memories, with_documents, with_memories
 
-__all__ = ["add_panel", "embedding_panel", "projects_panel", "report", "tables_panel", "tiles"]
+__all__ = ["add_panel", "projects_panel", "report", "tables_panel", "tiles"]
 
 FILE_LIMIT = 50 * 1024 * 1024  # bytes of one upload; the server refuses larger ones (config.toml)
 PASTE_LIMIT = 1_000_000  # characters
@@ -34,7 +34,6 @@ TABLE_HEIGHT = 456  # px
 MANY_ROWS = 14  # more than these scroll
 DOCUMENT_TYPES = ["md", "markdown", "txt", "json", "jsonl"]
 KINDS = ("Documents", "Memories")
-JOB, MODEL = "embedding_job", "embedding_model"
 
 
 def projects_panel(project: Project) -> None:
@@ -79,16 +78,6 @@ def add_panel(project: Project) -> None:
             if st.form_submit_button(f"Add {kind.lower()}"):
                 _add(project, kind, [(file.name, file.getvalue()) for file in files], pasted)
                 st.rerun()
-
-
-def embedding_panel(project: Project) -> None:
-    """Show what has a vector; embed the rest behind a button, with progress and cancel."""
-    job: EmbeddingJob | None = st.session_state.get(JOB)
-    with st.container(key="panel_embedding", height="stretch"):
-        if job is not None:
-            _job_running(job)
-        else:
-            _job_offered(project)
 
 
 def report() -> None:
@@ -160,7 +149,10 @@ def _table(table: DataTable) -> int:
 
 def _add(project: Project, kind: str, files: list[tuple[str, bytes]], pasted: str) -> None:
     if pasted.strip():
-        files = [*files, (f"pasted {time.strftime('%H:%M:%S')}", pasted.encode("utf-8", "surrogatepass"))]
+        name = f"pasted {time.strftime('%H:%M:%S')}"
+        if kind == "Documents":
+            name += _suffix(pasted)
+        files = [*files, (name, pasted.encode("utf-8", "surrogatepass"))]
     if kind == "Documents":
         loaded = load_documents(files, size_limit=FILE_LIMIT)
         noun, addition = ("document", "documents"), with_documents(project, loaded.documents)
@@ -175,48 +167,16 @@ def _add(project: Project, kind: str, files: list[tuple[str, bytes]], pasted: st
     st.session_state[REPORT] = load_report(addition if found else None, noun, warnings, errors)
 
 
+def _suffix(pasted: str) -> str:
+    """Return the end of the name that a file of this content would have: what it is follows from the name."""
+    if media_type := looks_like_records(pasted):
+        return ".json" if media_type == JSON else ".jsonl"
+    return ".md" if headings_of(pasted) else ".txt"
+
+
 def _undo(name: str) -> None:
     discard(name)
     st.session_state[REPORT] = ()
-
-
-def _job_offered(project: Project) -> None:
-    model = (st.session_state.get(MODEL) or "").strip() or embedding_model(project)
-    view = embedding_view(project, model=model)
-    markup.head("Embedding", "for search by meaning")
-    markup.prose(view.sentence)
-    data_markup.bar(
-        1 - len(view.missing) / view.total if view.total else 0.0, "Texts without a vector are found by words."
-    )
-    st.text_input(
-        "Model",
-        key=MODEL,
-        placeholder=model,
-        max_chars=300,
-        persist_state="session",
-        help="A sentence-transformers name or a local folder. A name that is not on this computer is fetched.",
-    )
-    label = f"Embed {plural(len(view.missing), 'text')}" if view.missing else "All texts are embedded"
-    if st.button(label, key="embed", disabled=view.complete):
-        job = EmbeddingJob(project, model)
-        st.session_state[JOB] = job
-        job.start()
-        st.rerun()
-
-
-@st.fragment(run_every=0.5)
-def _job_running(job: EmbeddingJob) -> None:
-    markup.head("Embedding", f"{job.project.name}, {job.model}")
-    st.progress(job.done / job.total if job.total else 0.0, text=progress_text(job.done, job.total))
-    st.button("Cancel", key="cancel_embedding", on_click=job.cancel)
-    if job.state == "running":
-        return
-    del st.session_state[JOB]
-    if job.vectors is not None:
-        keep(with_vectors(load_project(job.project.name), job.vectors))
-        use_model(job.vectors.model_id, job.model)
-    st.session_state[REPORT] = () if job.error is None else (error_notice(job.error),)
-    st.rerun()
 
 
 def _tokens(text: str) -> int:

@@ -6,23 +6,26 @@ torch is imported in the job's thread, so that the page stays alive meanwhile.
 from __future__ import annotations
 
 import logging
-import os
 import threading
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
 
+from playground.app.embedding_cache_file import cache_path
+from playground.app.model_process import make_room
 from playground.cancel import CancelToken
 from playground.errors import CallCancelledError, EmbeddingUnavailableError
 from playground.retrieval.embedding import Embedder, load_embedder
 from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache
+from playground.retrieval.index import Vectors
 from playground.workspace import Project, VectorTable
 from playground.workspace.build_samples import embedded_texts
 
-__all__ = ["EmbeddingJob", "cache_path"]
+__all__ = ["EmbeddingJob"]
 
+BATCH = 16  # texts between two looks at the cancel button; about a second on one slow core
+State = Literal["loading", "embedding", "stopping", "done", "cancelled", "failed"]
 _logger = logging.getLogger(__name__)
 
 
@@ -46,11 +49,28 @@ class EmbeddingJob:
         self._load = load
         self.done = 0
         self.total = 0
-        self.state: Literal["running", "done", "cancelled", "failed"] = "running"
         self.error: EmbeddingUnavailableError | None = None
         self.vectors: VectorTable | None = None
+        """What the project has afterwards; ``None`` while the run goes on and where nothing was won."""
+        self._state: State = "loading"
         self._token = CancelToken()
         self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
+
+    @property
+    def state(self) -> State:
+        """How far the run is.
+
+        ``stopping`` lasts until the batch at hand is done. A model that is being loaded cannot be interrupted
+        and gives nothing to keep: there the run counts as cancelled at once, and its thread ends by itself.
+        """
+        if self._token.cancelled and self._state in {"loading", "embedding"}:
+            return "cancelled" if self._state == "loading" else "stopping"
+        return self._state
+
+    @property
+    def running(self) -> bool:
+        """Whether there is something to wait for."""
+        return self.state in {"loading", "embedding", "stopping"}
 
     def start(self) -> None:
         """Begin."""
@@ -66,13 +86,12 @@ class EmbeddingJob:
 
     def _run(self) -> None:
         try:
-            self.vectors = self._embedded()
-            self.state = "done"
+            self._state = self._embed()
         except CallCancelledError:
-            self.state = "cancelled"
+            self._state = "cancelled"
         except EmbeddingUnavailableError as error:
-            _logger.warning("Embedding is not possible: %s", error.to_json())
-            self.error, self.state = error, "failed"
+            _logger.warning("Embedding is not possible: %s", error)
+            self.error, self._state = error, "failed"
         except Exception as error:
             # A thread has nobody above it: what is not reported here would be lost.
             _logger.exception("Embedding failed unexpectedly.")
@@ -81,9 +100,9 @@ class EmbeddingJob:
                 remedy="The log of the app says more. Search by words goes on.",
                 model=self.model,
             )
-            self.state = "failed"
+            self._state = "failed"
 
-    def _embedded(self) -> VectorTable:
+    def _embed(self) -> State:
         texts = embedded_texts(self.project)
         cache = EmbeddingCache(cache_path())
         try:
@@ -92,22 +111,34 @@ class EmbeddingJob:
             same = (table.model_id, table.weights_digest) == (embedder.model_id, embedder.weights_digest)
             known, rows = table.known(texts) if same else ([], None)
             here = set(known)
-            missing = [text for at, text in enumerate(texts) if at not in here]
+            # Texts of like length share a batch, so that little padding is computed.
+            missing = sorted((text for at, text in enumerate(texts) if at not in here), key=len, reverse=True)
             self.total = len(missing)
-            fresh = embedder.embed(missing, progress=self._report, signal=self._token)
-            vectors = fresh if rows is None or not known else np.concatenate([rows, fresh])
-            ordered = [*(texts[at] for at in known), *missing]
-            return VectorTable.of(
-                ordered, vectors, model_id=embedder.model_id, weights_digest=embedder.weights_digest
-            )
+            if missing:
+                # The shortest text alone: its vector says that the model is there.
+                embedder.embed(missing[-1:], signal=self._token)
+                make_room()
+            self._token.raise_if_cancelled()
+            self._state = "embedding"
+            fresh = self._batches(embedder, missing)
+            stopped = self.done < self.total
+            # Half of another model's vectors must not push out a whole set; the cache keeps them all the same.
+            if not stopped or (fresh and (same or not len(table))):
+                kept = [texts[at] for at in known] + missing[: self.done]
+                parts = [*([rows] if rows is not None and known else []), *fresh]
+                vectors = np.concatenate(parts) if parts else np.empty((0, embedder.dims), dtype=np.float32)
+                self.vectors = VectorTable.of(
+                    kept, vectors, model_id=embedder.model_id, weights_digest=embedder.weights_digest
+                )
+            return "cancelled" if stopped else "done"
         finally:
             cache.close()
 
-    def _report(self, done: int, total: int) -> None:
-        self.done, self.total = done, total
-
-
-def cache_path() -> Path:
-    """Return the file that keeps vectors between runs, in the user's cache folder."""
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "context-playground" / "vectors.sqlite"
+    def _batches(self, embedder: Embedder, texts: Sequence[str]) -> list[Vectors]:
+        made: list[Vectors] = []
+        for start in range(0, len(texts), BATCH):
+            if self._token.cancelled:
+                break
+            made.append(embedder.embed(texts[start : start + BATCH]))
+            self.done = min(start + BATCH, len(texts))
+        return made

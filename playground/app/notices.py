@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from playground.app import markup
 from playground.app.controls import apply_control
-from playground.views.notices import Notice, NoticeAction
+from playground.views.notices import GO_TO, Notice, NoticeAction
 
 __all__ = ["show_notice"]
+
+PAGES = Path(__file__).parent / "pages"
 
 
 def show_notice(notice: Notice, *, key: str) -> None:
@@ -18,6 +22,9 @@ def show_notice(notice: Notice, *, key: str) -> None:
         if notice.actions:
             with st.container(horizontal=True, gap="small"):
                 for number, action in enumerate(notice.actions):
+                    if action.control == GO_TO:
+                        st.page_link(PAGES / f"{action.value}.py", label=action.label)
+                        continue
                     st.button(
                         action.label,
                         key=f"act_{key}_{number}",

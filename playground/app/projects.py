@@ -12,6 +12,7 @@ __all__ = [
     "added_ids",
     "embedding_model",
     "load_project",
+    "named_embedder",
     "project_names",
     "shared_embedder",
     "use_model",
@@ -52,7 +53,12 @@ def use_model(model_id: str, name: str) -> None:
 
 def shared_embedder(project: Project) -> Embedder:
     """Return the model that made the project's vectors; torch is imported when it embeds its first text."""
-    return _embedder(embedding_model(project))
+    return named_embedder(embedding_model(project))
+
+
+def named_embedder(name: str) -> Embedder:
+    """Return a model by name or folder, the same object for everybody, so that it is loaded once."""
+    return _embedder(name)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -60,7 +66,7 @@ def _sample(name: str) -> Project:
     return load_sample(name)
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
+@st.cache_resource(max_entries=2, show_spinner=False)
 def _embedder(name: str) -> Embedder:
     return load_embedder(name)
 

@@ -7,13 +7,13 @@ and runs selection, rendering and views alone.
 from __future__ import annotations
 
 import itertools
-import sys
 import time
 from dataclasses import dataclass
 
 import streamlit as st
 
 from playground.app.controls import Estimator, Search, Settings
+from playground.app.model_process import make_room, model_ready
 from playground.app.projects import load_project, shared_embedder
 from playground.compiler.compile import compile_offers
 from playground.compiler.explain import Binding, Knob, binding_constraint
@@ -23,6 +23,7 @@ from playground.errors import EmbeddingUnavailableError
 from playground.messages import Message
 from playground.models import ModelSpec, find_model, input_cost
 from playground.retrieval.embedding import Embedder
+from playground.sources.chats import positions_of
 from playground.tokenizers import Tokenizer, estimator_error, load_tokenizer, tokenizer_estimator
 from playground.tokens import TokenEstimator
 from playground.views.binding import BindingView, binding_view
@@ -36,6 +37,7 @@ from playground.views.waterfall import WaterfallView, waterfall_view
 from playground.views.xml_pane import XmlView, xml_view
 from playground.workspace import Project, search_plan
 from playground.workspace.compiling import ask_sources, compile_inputs
+from playground.workspace.searching import skill_text
 
 __all__ = ["Compiled", "Retrieval", "compiled", "loads_model", "retrieve"]
 
@@ -95,8 +97,8 @@ def loads_model(settings: Settings) -> bool:
     return (
         settings.search != "lexical"
         and bool(settings.question.strip())
-        and "sentence_transformers" not in sys.modules
-        and project.query(settings.question) not in project.vectors
+        and not model_ready()
+        and _needs_model(project, project.query(settings.question))
         and _embedder(project) is not None
     )
 
@@ -123,20 +125,25 @@ def retrieve(
     query = loaded.query(question) if question.strip() else ""
     problem = None
     try:
-        if embedder is not None and query and query not in loaded.vectors:
+        if embedder is not None and query and _needs_model(loaded, query):
             embedder.embed([query])
+            make_room()
     except EmbeddingUnavailableError as error:
         problem, search, embedder = error, "lexical", None
     start = time.perf_counter()  # searching alone; the model may just have been loaded
-    results = ask_sources(loaded, question, embedder=embedder, mode=search, limit=candidates)
+    # Chunks are embedded by a button of the Data page; until then words find those without a vector.
+    results = ask_sources(
+        loaded, question, embedder=embedder, mode=search, limit=candidates, embed_chunks=False
+    )
     seconds = time.perf_counter() - start
+    plan = search_plan(loaded, query, embedder=embedder, mode=search, embed_chunks=False)
     return Retrieval(
         number=next(_numbers),
         results=results,
         texts=record_texts(results, loaded.working_memory, loaded.label),
         seconds=seconds,
         problem=problem,
-        note=search_plan(loaded, query, embedder=embedder, mode=search).notice if query else "",
+        note=plan.notice if query else "",
     )
 
 
@@ -233,10 +240,20 @@ def _spec(model: Model) -> ModelSpec:
     return ModelSpec(provider=provider, model_id=model_id, context_window=window, max_output_tokens=reserve)
 
 
+def _needs_model(project: Project, query: str) -> bool:
+    """Whether the question, or a record that is searched by meaning at once, has no vector yet."""
+    texts = (
+        query,
+        *(record.latest.text for record in project.memories),
+        *(place.text for chat in project.chats for place in positions_of(chat.messages) if place.text),
+        *(skill_text(skill) for skill in project.skills),
+    )
+    return any(text not in project.vectors for text in texts)
+
+
 def _embedder(project: Project) -> Embedder | None:
-    """The model, unless it would have to embed documents now: that is a button of the Data page."""
-    whole = len(project.chunk_vectors) == len(project.chunks)
-    return shared_embedder(project) if whole else None
+    """The model; ``None`` while no document has a vector, since then there is nothing to compare with."""
+    return shared_embedder(project) if len(project.chunk_vectors) or not project.chunks else None
 
 
 def _strip(counted: _Counted, package: ContextPackage, binding: Binding, model_id: str) -> StripView:

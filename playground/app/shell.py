@@ -19,6 +19,7 @@ from playground.app.services import Compiled, Retrieval, compiled, loads_model
 from playground.app.sidebar import draw_sidebar
 from playground.app.style import apply_style
 from playground.errors import PlaygroundError
+from playground.escaping import one_line
 from playground.models import ModelEntry, catalogue
 from playground.views.notices import (
     Notice,
@@ -33,9 +34,12 @@ from playground.views.words import plural
 __all__ = ["Current", "current", "main", "retrieval_note"]
 
 PAGES = (("data", "Data"), ("compile", "Compile"))
+LOADING = "Loading the embedding model to search by meaning: once, about 10 seconds."
 LANDING = "compile"
 RETRIEVAL = "retrieval"
 """Session state: number of the retrieval that the page shows."""
+LOGGED = "logged_error"
+"""Session state: what the log says of the present settings; pages compile several times a run."""
 SKELETON = (74, 34, 190, 250, 640)  # px: strip, question, waterfall, sources, panes
 _logger = logging.getLogger(__name__)
 
@@ -64,7 +68,7 @@ def main() -> None:
     try:
         draw_sidebar()
     except PlaygroundError as error:
-        _logger.warning("The project cannot be opened: %s", error.to_json())
+        _log_once("The project cannot be opened", error)
         show_notice(_error_notice(error, None), key="project")
         return
     with _waiting():
@@ -82,9 +86,10 @@ def current() -> Current:
         chosen = settings(load_project(st.session_state["project"]))
         found = compiled(chosen)
         st.session_state[RETRIEVAL] = found.retrieval.number
+        st.session_state[LOGGED] = None
         return Current(chosen, found)
     except PlaygroundError as error:
-        _logger.warning("The compile failed: %s", error.to_json())
+        _log_once("The compile failed", error)
         return Current(chosen, None, _error_notice(error, chosen))
     except Exception:
         _logger.exception("The compile failed unexpectedly.")
@@ -108,7 +113,7 @@ def _waiting() -> Iterator[None]:
     # The place is there on every run: one element more or less makes the browser mount all below it anew.
     place = st.empty()
     if _loads_model():
-        with place, st.spinner("Loading the embedding model to search by meaning. This happens once."):
+        with place, st.spinner(LOADING):
             yield
         place.empty()
     elif st.session_state.get(RETRIEVAL) is not None:
@@ -119,6 +124,13 @@ def _waiting() -> Iterator[None]:
                 st.skeleton(height)
         yield
         place.empty()
+
+
+def _log_once(what: str, error: PlaygroundError) -> None:
+    line = one_line(f"{what} ({error.code}): {error}")
+    if st.session_state.get(LOGGED) != line:
+        st.session_state[LOGGED] = line
+        _logger.warning("%s", line)
 
 
 def _loads_model() -> bool:

@@ -5,9 +5,10 @@ Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from playground.views.data_tables import CountText, DataTable, data_tables
+from playground.views.direction import isolated
 from playground.views.document_preview import DocumentPreview, document_preview, text_preview
 from playground.views.palette import Slot
 from playground.views.words import KIND_LABELS, count
@@ -70,9 +71,11 @@ def record_preview(
         tokens: Counts the tokens of a text.
         limit: Tokens above which a chunk is oversized.
     """
-    if table.name != KIND_LABELS["rag"]:
+    if table.name == KIND_LABELS["rag"]:
+        document = next(document for document in project.documents if document.id == table.ids[row])
+        chunks = [chunk for chunk in project.chunks if chunk.meta["document"] == document.id]
+        preview = document_preview(document, chunks, tokens=tokens, limit=limit)
+    else:
         title, text = table.texts[row]
-        return text_preview(title, text, tokens=tokens)
-    document = next(document for document in project.documents if document.id == table.ids[row])
-    chunks = [chunk for chunk in project.chunks if chunk.meta["document"] == document.id]
-    return document_preview(document, chunks, tokens=tokens, limit=limit)
+        preview = text_preview(title, text, tokens=tokens)
+    return replace(preview, title=isolated(preview.title), source=isolated(preview.source))

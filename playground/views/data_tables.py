@@ -15,6 +15,7 @@ import pandas as pd
 
 from playground.compiler.values import text_digest
 from playground.sources.chats import positions_of
+from playground.views.direction import without_overrides
 from playground.views.words import KIND_LABELS, count, plural
 from playground.working_memory.rendering import memory_lines
 from playground.workspace import Project
@@ -169,7 +170,7 @@ def _working_memory(project: Project, context: _Context) -> DataTable:
 
 def _table(name: str, total: str, items: Sequence[_Item], context: _Context) -> DataTable:
     ordered = sorted(items, key=lambda item: item.id not in context.added)
-    frame = pd.DataFrame([dict(item.row) for item in ordered])
+    frame = pd.DataFrame([{name: _cell(value) for name, value in item.row.items()} for item in ordered])
     tokens = int(frame["Tokens"].sum()) if len(frame) else 0
     odd = int((frame["Note"] != "").sum()) if len(frame) else 0
     return DataTable(
@@ -180,6 +181,10 @@ def _table(name: str, total: str, items: Sequence[_Item], context: _Context) -> 
         ids=tuple(item.id for item in ordered),
         texts=tuple((item.title, item.text) for item in ordered),
     )
+
+
+def _cell(value: object) -> object:
+    return without_overrides(value) if isinstance(value, str) else value
 
 
 def _day(time_ms: int) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from playground.errors import DocumentError
 from playground.retrieval.documents import LoadWarning
+from playground.views.direction import isolated, without_overrides
 from playground.views.notices import Notice, NoticeAction
 from playground.views.words import count, plural
 from playground.workspace.additions import Addition
@@ -61,11 +62,12 @@ def _result(addition: Addition, noun: tuple[str, str]) -> Notice:
 
 
 def _warnings(warnings: Sequence[LoadWarning]) -> Notice:
-    lines = [f"{warning.name}: {warning.message}" for warning in warnings[:SHOWN]]
+    lines = [f"{isolated(warning.name)}: {without_overrides(warning.message)}" for warning in warnings[:SHOWN]]
     if len(warnings) > SHOWN:
         lines.append(f"And {plural(len(warnings) - SHOWN, 'more warning')}.")
     return Notice("warning", f"{plural(len(warnings), 'thing')} to know", ((" ".join(lines), False),))
 
 
 def _error(error: DocumentError) -> Notice:
-    return Notice("error", f"{error.name or 'One file'} was not loaded", ((str(error), False),))
+    name = isolated(error.name) or "One file"
+    return Notice("error", f"{name} was not loaded", ((without_overrides(str(error)), False),))

@@ -22,6 +22,7 @@ from playground.views.links import LinkProblem
 from playground.views.words import count, joined
 
 __all__ = [
+    "GO_TO",
     "Notice",
     "NoticeAction",
     "error_notice",
@@ -34,6 +35,8 @@ __all__ = [
 
 Level = Literal["error", "warning", "info"]
 OUTPUT_STEP = 100  # tokens; a reserve is lowered to whole hundreds
+GO_TO = "go_to"
+"""In place of a control: the action opens the page that its value names."""
 MIN_OUTPUT = 500  # tokens; a smaller answer is of little use
 
 
@@ -132,7 +135,10 @@ def failed_sources(manifest: ContextManifest) -> tuple[Notice, ...]:
 
 def search_notice(note: str) -> Notice | None:
     """Return the notice that says why records were not searched as asked for; ``None`` when they were."""
-    return Notice("info", "Search by words", ((note, False),)) if note else None
+    if not note:
+        return None
+    action = NoticeAction("Embed on the Data page", GO_TO, "data")
+    return Notice("info", "Search by words", ((note, False),), (action,))
 
 
 def link_notice(problems: Sequence[LinkProblem], *, models: Sequence[str] = ()) -> Notice | None:

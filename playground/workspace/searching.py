@@ -223,10 +223,11 @@ def _lacking(project: Project, mode: SearchMode) -> str:
     if not without:
         return ""
     different = len(set(without))
+    needs = "text still needs" if different == 1 else "texts still need"
     found = "not found by meaning alone" if mode == "dense" else "found by words only"
     return (
-        f"{different:,} {'text still needs' if different == 1 else 'texts still need'} a vector: {len(without):,} "
-        f"of {len(texts):,} chunks {'is' if len(without) == 1 else 'are'} {found} until then."
+        f"{different:,} {needs} a vector: {len(without):,} of {len(texts):,} chunks "
+        f"{'is' if len(without) == 1 else 'are'} {found} until then."
     )
 
 

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.app.embedding_job import EmbeddingJob, cache_path
+from playground.app.embedding_cache_file import cache_path
+from playground.app.embedding_job import EmbeddingJob
+from playground.app.material import _shelf
 from playground.errors import EmbeddingUnavailableError
-from playground.workspace import load_sample
-from tests.app.test_embedding_job import LengthModel
+from playground.workspace import Project, load_sample
+from tests.app.test_embedding_job import LengthModel, StepModel
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "</record></deuz_context><script>alert(1)</script> **bold** [link](x)"
@@ -34,6 +36,13 @@ def app() -> AppTest:
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return cache_path().parent.parent
+
+
+def own_project_of(app: AppTest) -> Project:
+    """The open project with what the session added, as the page sees it."""
+    project = _shelf().get(app.session_state["material"]["deploy-demo"])
+    assert project is not None
+    return project
 
 
 def _html(app: AppTest) -> str:
@@ -184,7 +193,7 @@ def test_what_was_added_during_an_embedding_run_stays(app: AppTest, own_cache: P
     app.run()
     assert not app.exception
     assert "Added while the run went on." in list(_table(app, "Memories")["Memory"])
-    assert "texts have a vector of length." in _html(app)
+    assert "a vector of length" in _html(app)
     assert own_cache.exists()
 
 
@@ -214,3 +223,60 @@ def test_a_run_that_goes_on_shows_progress_and_can_be_cancelled(app: AppTest, ow
     assert job.state == "cancelled"
     assert not app.exception
     assert app.button(key="embed").disabled
+
+
+def test_clearing_the_cache_takes_the_button_with_it(app: AppTest, own_cache: Path) -> None:
+    cache_path().parent.mkdir(parents=True)
+    cache_path().write_bytes(b"0" * 2_000_000)
+    app.run()
+    assert "on this computer: 2.0 MB." in _html(app)
+    app.button(key="clear_cache").click().run()
+    assert not app.exception
+    assert "Vectors will be kept in" in _html(app)
+    assert not any(button.key == "clear_cache" for button in app.button)
+    assert own_cache.is_dir()
+
+
+def test_a_stopped_run_keeps_its_vectors_and_says_so(app: AppTest, own_cache: Path) -> None:
+    texts = "\n".join(json.dumps({"id": f"n{at}", "text": f"Note {at}."}) for at in range(40))
+    _add(app, "Documents", texts)
+    model = StepModel()
+    sample = load_sample("deploy-demo").vectors
+    model.model_id, model.weights_digest, model.dims = sample.model_id, sample.weights_digest, sample.dims
+    job = EmbeddingJob(own_project_of(app), model.model_id, load=lambda _: model)
+    job.start()
+    assert model.called.acquire(timeout=20)
+    model.step()
+    app.session_state["embedding_job"] = job
+    app.run()
+    assert app.get("progress")[0].proto.text == "Embedding: 0 of 40 texts"
+    app.button(key="cancel_embedding").click().run()
+    assert app.button(key="cancel_embedding").disabled
+    assert app.get("progress")[0].proto.text.startswith("Stopping after this batch")
+    model.allowed.release()
+    job.join(20)
+    app.run()
+    assert "<b>16</b> of <b>40 texts</b> have a vector now" in _html(app)
+    assert app.button(key="embed").label == "Embed 24 texts"
+    assert own_cache.exists()
+
+
+def test_pasted_markdown_is_named_by_its_heading_like_a_file(app: AppTest) -> None:
+    _add(app, "Documents", "Intro.\n\n# Shipping at night\n\nAsk first.")
+    assert app.dataframe[0].value["Title"][0] == "Shipping at night"
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"id": "a", "text": "One."}]', '{"id": "a", "text": "One."}\n{"text": "2"}']
+)
+def test_pasted_json_is_not_scolded_for_a_name_that_nobody_gave(app: AppTest, text: str) -> None:
+    _add(app, "Documents", text)
+    assert "thing to know" not in _html(app)
+    assert "things to know" not in _html(app)
+
+
+def test_an_uploaded_name_cannot_turn_the_words_around_it(app: AppTest) -> None:
+    app.file_uploader(key="add_files").set_value([("scan\u202etxt.md", b"%PDF-1.7", "text/markdown")])
+    next(button for button in app.button if button.label == "Add documents").click().run()
+    assert "was not loaded" in _html(app)
+    assert "\u202e" not in _html(app)

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from playground.app.embedding_job import EmbeddingJob, cache_path
+from playground.app.embedding_cache_file import cache_path, cache_size, clear_cache, shown_path
+from playground.app.embedding_job import BATCH, EmbeddingJob
 from playground.cancel import CancelToken
-from playground.errors import EmbeddingUnavailableError
+from playground.errors import EmbeddingUnavailableError, PlaygroundError
 from playground.retrieval.documents import Document
 from playground.retrieval.embedding import Progress
 from playground.retrieval.index import Vectors
-from playground.workspace import Project
+from playground.workspace import Project, VectorTable
 from playground.workspace.additions import with_documents, with_vectors
 from playground.workspace.build_samples import embedded_texts
 
@@ -40,12 +41,47 @@ class LengthModel:
             signal.raise_if_cancelled()
         self.asked += texts
         angles = np.array([len(text) for text in texts], dtype=np.float32) / 100
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+        rows = np.zeros((len(texts), self.dims), dtype=np.float32)
+        rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
+        return rows
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+class StepModel(LengthModel):
+    """Does one call of ``embed`` each time it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called = threading.Semaphore(0)
+        self.allowed = threading.Semaphore(0)
+
+    def embed(
+        self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
+    ) -> Vectors:
+        self.called.release()
+        assert self.allowed.acquire(timeout=20)
+        return super().embed(texts, progress=progress, signal=signal)
+
+    def step(self) -> None:
+        """Let the call at hand end, and wait for the next one."""
+        self.allowed.release()
+        assert self.called.acquire(timeout=20)
+
+
+def _stepping(project: Project) -> tuple[EmbeddingJob, StepModel]:
+    model = StepModel()
+    job = EmbeddingJob(project, "length", load=lambda _: model)
+    job.start()
+    assert model.called.acquire(timeout=20)
+    return job, model
+
+
+def _many(number: int = 3 * BATCH) -> Project:
+    return _project(*(f"text {at}" for at in range(number)))
 
 
 def _project(*texts: str) -> Project:
@@ -91,6 +127,56 @@ def test_a_cancelled_run_ends_and_leaves_the_project_alone() -> None:
     assert (job.state, job.vectors) == ("cancelled", None)
 
 
+def test_the_run_says_when_the_model_is_there_and_how_far_it_is_after_each_small_batch() -> None:
+    job, model = _stepping(_many())
+    assert (job.state, job.done, job.total) == ("loading", 0, len(embedded_texts(job.project)))
+    model.step()
+    assert (job.state, job.done) == ("embedding", 0)
+    for batch in (1, 2):
+        model.step()
+        assert job.done == batch * BATCH
+    model.allowed.release(9)
+    job.join(20)
+    assert job.state == "done"
+
+
+def test_a_run_that_is_stopped_says_so_at_once_ends_with_its_batch_and_keeps_what_it_has() -> None:
+    job, model = _stepping(_many())
+    model.step()
+    model.step()
+    job.cancel()
+    assert (job.state, job.running) == ("stopping", True)
+    model.allowed.release()
+    job.join(20)
+    assert (job.state, job.done) == ("cancelled", 2 * BATCH)
+    assert job.vectors is not None
+    assert len(job.vectors) == 2 * BATCH
+    assert all(text in embedded_texts(job.project) for text in model.asked)
+
+
+def test_a_stop_while_the_model_is_loaded_waits_for_nothing() -> None:
+    job, model = _stepping(_many())
+    job.cancel()
+    assert (job.state, job.running) == ("cancelled", False)
+    model.allowed.release()
+    job.join(20)
+    assert (job.state, job.vectors) == ("cancelled", None)
+
+
+def test_half_of_another_models_vectors_do_not_push_out_a_whole_set() -> None:
+    project = _many()
+    texts = embedded_texts(project)
+    rows = np.ones((len(texts), 1), dtype=np.float32)
+    other = VectorTable.of(texts, rows, model_id="other", weights_digest="sha256:other")
+    job, model = _stepping(with_vectors(project, other))
+    model.step()
+    model.step()
+    job.cancel()
+    model.allowed.release()
+    job.join(20)
+    assert (job.state, job.vectors) == ("cancelled", None)
+
+
 def test_vectors_made_before_a_stop_are_not_made_again() -> None:
     project = _project("one", "two")
     _run(project, LengthModel())
@@ -125,3 +211,30 @@ def test_an_unexpected_failure_is_reported_and_not_lost() -> None:
 
 def test_the_cache_lies_in_the_users_cache_folder(tmp_path: Path) -> None:
     assert cache_path().is_relative_to(tmp_path)
+
+
+def test_its_path_is_short_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert shown_path() == "~/.cache/context-playground/vectors.sqlite"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / "elsewhere"))
+    assert shown_path() == str(cache_path())
+
+
+def test_the_cache_can_be_cleared_with_what_was_set_aside() -> None:
+    assert cache_size() == 0
+    project = _project("one")
+    _run(project, LengthModel())
+    cache_path().with_name("vectors.sqlite.damaged").write_bytes(b"old")
+    assert cache_size() > 0
+    clear_cache()
+    assert list(cache_path().parent.iterdir()) == []
+    again = LengthModel()
+    _run(project, again)
+    assert again.asked
+
+
+def test_a_cache_that_cannot_be_deleted_is_an_error_with_the_remedy() -> None:
+    (cache_path() / "folder").mkdir(parents=True)
+    with pytest.raises(PlaygroundError, match=r"cannot be deleted.*by hand"):
+        clear_cache()

@@ -274,7 +274,7 @@ def test_edited_and_added_documents_get_new_numbers_and_others_keep_theirs(demo:
     assert after["release-checklist"] == 2
     assert after["new"] == 3
     assert "cut anew" in project.warnings[0]
-    assert "2 of 3 chunks have no vector" in search_plan(project, project.query()).notice
+    assert "2 of 3 chunks are found by words only" in search_plan(project, project.query()).notice
 
 
 def test_a_removed_document_gives_no_number_back(demo: Path) -> None:

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from playground.app.data_markup import data_style
-from playground.app.data_panels import add_panel, embedding_panel, projects_panel, report, tables_panel, tiles
+from playground.app.data_panels import add_panel, projects_panel, report, tables_panel, tiles
+from playground.app.embedding_panel import embedding_panel
 from playground.app.projects import load_project
 
 data_style()

@@ -14,7 +14,7 @@ from playground.scope import MemoryScope
 from playground.sources import ChatRecord, Skill
 from playground.views.data import DataView, data_view, record_preview
 from playground.views.data_tables import DataTable
-from playground.views.embedding import embedding_view, progress_text
+from playground.views.embedding import cache_text, embedding_view, progress_text, stopped_notice
 from playground.working_memory.snapshot import create_working_memory
 from playground.workspace import ChunkSettings, Project, VectorTable
 from playground.workspace.additions import with_documents, with_memories
@@ -150,11 +150,45 @@ def test_texts_without_a_vector_of_the_chosen_model_are_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("done", "total", "text"),
-    [(0, 0, "Loading the model"), (0, 9, "Loading the model"), (4, 9, "4 of 9 texts")],
+    ("state", "done", "text"),
+    [
+        ("loading", 0, "Loading the model: once, about 10 seconds"),
+        ("embedding", 0, "Embedding: 0 of 9 texts"),
+        ("embedding", 4, "Embedding: 4 of 9 texts"),
+        ("stopping", 4, "Stopping after this batch… 4 of 9 texts"),
+    ],
 )
-def test_progress_is_put_into_words(done: int, total: int, text: str) -> None:
-    assert progress_text(done, total) == text
+def test_what_a_run_does_now_is_put_into_words(state: str, done: int, text: str) -> None:
+    assert progress_text(state, done, 9) == text
+
+
+def test_missing_vectors_are_counted_in_texts_and_in_the_chunks_they_concern() -> None:
+    project = _project()
+    again = with_documents(project, [Document("copy", project.documents[0].title, project.documents[0].text)])
+    sentence = "".join(text for text, _ in embedding_view(again.project, model="m").sentence)
+    texts, chunks = len(embedded_texts(again.project)), len(again.project.chunks)
+    assert sentence == (
+        f"{texts} of {texts} texts still need a vector of m, which concerns {chunks} of {chunks} chunks."
+    )
+
+
+def test_a_stopped_run_says_what_it_keeps() -> None:
+    assert "".join(text for text, _ in stopped_notice(288, 700).sentence).startswith("288 of 700 texts have")
+    assert "".join(text for text, _ in stopped_notice(0, 700).sentence) == "No text was embedded."
+
+
+def test_the_cache_is_named_with_its_size() -> None:
+    assert cache_text("~/v", 1_440_000) == "Vectors are kept in ~/v on this computer: 1.4 MB."
+    assert cache_text("~/v", 0) == "Vectors will be kept in ~/v on this computer."
+
+
+def test_a_name_cannot_turn_the_order_of_a_table_or_a_title() -> None:
+    hostile = "report\u202efdp.exe"
+    project = with_documents(Project(name="p"), [Document("d", hostile, "Text.", hostile)]).project
+    view = _view(project)
+    assert "\u202e" not in "".join(map(str, view.tables[0].frame.iloc[0]))
+    preview = record_preview(project, view.tables[0], 0, tokens=len, limit=1_000)
+    assert "\u202e" not in preview.title + preview.source
 
 
 def test_a_memory_shows_its_newest_revision_and_the_day_it_was_recorded() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from playground.errors import DocumentError
 from playground.retrieval.documents import LoadWarning
 from playground.views.load_report import REPORT, SHOWN, load_report
@@ -55,3 +57,19 @@ def test_the_last_notice_dismisses_all() -> None:
     notices = load_report(Addition(Project("p"), 1), NOUN, (), [error])
     assert [len(notice.actions) for notice in notices] == [0, 1]
     assert (notices[1].actions[0].control, notices[1].actions[0].value) == (REPORT, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("scan\u202efdp.exe", "scan\ufffdfdp.exe"),
+        ("\u05e9\u05dc\u05d5\u05dd.txt", "\u2068\u05e9\u05dc\u05d5\u05dd.txt\u2069"),
+        ("plain é.txt", "plain é.txt"),
+    ],
+)
+def test_a_name_cannot_turn_the_words_around_it(name: str, shown: str) -> None:
+    error = DocumentError(f"{name} is bad.", name=name)
+    warned, failed = load_report(None, NOUN, [LoadWarning(name, "Odd.")], [error])
+    assert _words(warned) == f"{shown}: Odd."
+    assert failed.title == f"{shown} was not loaded"
+    assert "\u202e" not in _words(failed)

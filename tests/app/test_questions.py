@@ -1,0 +1,62 @@
+"""New questions and failed compiles, through the real entry point."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from playground.app import services
+from playground.workspace import load_sample
+from tests.unit.test_partial_vectors import QUESTION, SampleModel
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _no_answers_of_other_tests() -> None:
+    st.cache_resource.clear()
+
+
+def _opened(script: str = "app.py", **link: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / script), default_timeout=60)
+    for name, value in {"project": "deploy-demo", **link}.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def _html(app: AppTest) -> str:
+    assert not app.exception
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+def test_one_new_document_does_not_turn_search_by_meaning_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = SampleModel(load_sample("deploy-demo"))
+    monkeypatch.setattr(services, "shared_embedder", lambda _: model)
+    app = _opened()
+    app.switch_page("playground/app/pages/data.py").run()
+    app.text_area(key="add_text").input("The zeppelin is approved by Ada.")
+    next(button for button in app.button if button.label == "Add documents").click().run()
+    app.switch_page("playground/app/pages/compile.py").run()
+    app.text_input(key="question").set_value(QUESTION).run()
+    shown = _html(app)
+    assert "1 text still needs a vector: 1 of 3 chunks is found by words only until then." in shown
+    assert "has no vector yet" not in shown
+    assert any(QUESTION in text for text in model.asked)
+    assert not any("approved by Ada" in text for text in model.asked)
+    link = next(link for link in app.get("page_link") if link.proto.label == "Embed on the Data page")
+    assert link.proto.page == "data"
+
+
+def test_a_failed_compile_is_logged_once_in_one_readable_line(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="playground"):
+        app = _opened(project="bank-support", window="3000", output="1000")
+        app.run()
+    lines = [record.getMessage() for record in caplog.records if record.name.startswith("playground")]
+    assert len(lines) == 1
+    assert lines[0].startswith("The compile failed (context_budget_exceeded): ")
+    assert "{" not in lines[0]
+    assert "\n" not in lines[0]
