@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from playground.retrieval.corpus import search_text
-from playground.views.notices import Notice
+from playground.views.load_report import REPORT
+from playground.views.notices import Notice, NoticeAction
 from playground.views.words import count, plural
 from playground.workspace import Project
 from playground.workspace.build_samples import embedded_texts
@@ -74,15 +75,16 @@ def progress_text(state: str, done: int, total: int) -> str:
 
 def stopped_notice(done: int, total: int) -> Notice:
     """Return the notice of a run that was cancelled."""
+    actions = (NoticeAction("Dismiss", REPORT, None),)
     if not done:
-        return Notice("info", "Embedding stopped", (("No text was embedded.", False),))
+        return Notice("info", "Embedding stopped", (("No text was embedded.", False),), actions)
     sentence = (
         (count(done), True),
         (" of ", False),
         (plural(total, "text"), True),
         (" have a vector now and keep it. Embed goes on with the rest.", False),
     )
-    return Notice("info", "Embedding stopped", sentence)
+    return Notice("info", "Embedding stopped", sentence, actions)
 
 
 def cache_text(path: str, size: int) -> str:

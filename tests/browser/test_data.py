@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,38 @@ def test_a_model_that_cannot_be_fetched_is_a_notice_and_search_by_words_goes_on(
     expect(app.locator(".st-key-embed button")).to_be_enabled()
     choose(app, "Compile")
     assert app.locator(".pane.cards .card").count() > 0
+
+
+def test_embedding_shows_its_phases_and_stops_within_seconds_with_what_it_has(app: Page) -> None:
+    notes = "\n".join(
+        json.dumps({"id": f"n{at}", "text": f"Note {at}. " + "rollback " * 180}) for at in range(200)
+    )
+    app.locator(".st-key-add_text textarea").fill(notes)
+    app.get_by_role("button", name="Add documents").click()
+    expect(app.locator(".cp-note").filter(has_text="200 documents read")).to_be_visible()
+    panel = app.locator(".st-key-panel_embedding")
+    panel.get_by_role("button", name="Embed 200 texts").click()
+    expect(panel).to_contain_text("Loading the model")
+    expect(panel).to_contain_text(re.compile(r"Embedding: [1-9]\d* of 200 texts"), timeout=60_000)
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel).to_contain_text("Stopping after this batch", timeout=2_000)
+    expect(app.locator(".cp-note").filter(has_text="of 200 texts have a vector now")).to_be_visible(
+        timeout=6_000
+    )
+    expect(panel.get_by_role("button", name=re.compile(r"Embed 1?\d\d? texts"))).to_be_visible()
+
+
+def test_the_notice_of_a_new_text_leads_to_where_it_is_embedded(page: Page, server: str) -> None:
+    open_page(page, server, query="?project=deploy-demo&candidates=20")
+    choose(page, "Data")
+    page.locator(".st-key-add_text textarea").fill("# Shipping billing\n\nShip the billing service at night.")
+    page.get_by_role("button", name="Add documents").click()
+    expect(page.locator(".cp-note").filter(has_text="1 document read")).to_be_visible()
+    choose(page, "Compile")
+    expect(page.locator(".pane.cards .card").filter(has_text="Ship the billing service at night")).to_have_count(1)
+    page.get_by_role("link", name="Embed on the Data page").click()
+    settle(page)
+    panel = page.locator(".st-key-panel_embedding")
+    expect(panel).to_contain_text("still needs a vector of all-MiniLM-L6-v2, which concerns 1 of 3 chunks.")
+    expect(page.get_by_label("Project", exact=True)).to_have_value("deploy-demo")
+    expect(page.locator(".cp-tiles")).to_contain_text("3 chunks")
