@@ -17,8 +17,8 @@ def selected() -> str | None:
 
 
 def pick(key: str) -> None:
-    """Mark a record everywhere; a callback of charts and panes."""
-    st.session_state[SELECTED] = key
+    """Mark a record everywhere, or none when the key is empty; a callback of charts and panes."""
+    st.session_state[SELECTED] = key or None
     st.session_state[PICKS] = picks() + 1
 
 

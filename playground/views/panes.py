@@ -7,6 +7,7 @@ be marked in all of them. Pure; rows keep the manifest's order, excluded cards g
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from playground.compiler.manifest import ManifestEntry, Reason
 from playground.compiler.values import ContextPackage
@@ -21,11 +22,13 @@ __all__ = [
     "CardsView",
     "ManifestRow",
     "ManifestView",
+    "Shown",
     "cards_view",
     "manifest_view",
     "missing_note",
 ]
 
+Shown = Literal["all", "selected", "excluded"]
 EXCLUDED_SHOWN = 100  # rows of the excluded list; the manifest holds all
 
 
@@ -50,8 +53,13 @@ class ManifestView:
     """All entries, in the manifest's order."""
 
     rows: tuple[ManifestRow, ...]
-    total: str
-    """``110 entries``."""
+    totals: dict[Shown, str]
+    """How many entries each filter shows: ``110 entries``."""
+
+    @property
+    def total(self) -> str:
+        """How many there are."""
+        return self.totals["all"]
 
     def row(self, key: str | None) -> ManifestRow | None:
         """Return the row of a record, the selected one where its id occurs twice."""
@@ -110,7 +118,9 @@ def manifest_view(package: ContextPackage, texts: RecordTexts) -> ManifestView:
         texts: Every offered record in words, as ``record_texts`` gives them.
     """
     rows = tuple(_row(entry, texts) for entry in package.manifest.entries)
-    return ManifestView(rows, plural(len(rows), ("entry", "entries")))
+    selected = sum(row.selected for row in rows)
+    sizes: dict[Shown, int] = {"all": len(rows), "selected": selected, "excluded": len(rows) - selected}
+    return ManifestView(rows, {shown: plural(size, ("entry", "entries")) for shown, size in sizes.items()})
 
 
 def cards_view(package: ContextPackage, texts: RecordTexts) -> CardsView:

@@ -7,8 +7,9 @@ out is still plain text and never markup.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from playground.compiler.manifest import EntryKind
@@ -65,7 +66,7 @@ def record_texts(
             pair = (result.source_id, candidate.record_id)
             if pair not in texts:
                 texts[pair] = _record_text(pair, result.kind, candidate.text, labels(*pair))
-    return texts
+    return _told_apart(texts, labels)
 
 
 def flatten(text: str, length: int = BODY_LENGTH) -> str:
@@ -78,10 +79,24 @@ def flatten(text: str, length: int = BODY_LENGTH) -> str:
     return flat[: cluster_border(flat, min(length, len(flat)), 0)].rstrip() + "…"
 
 
+def _told_apart(texts: dict[tuple[str, str], RecordText], labels: Labels) -> dict[tuple[str, str], RecordText]:
+    """Add the part to titles that several records have."""
+    times = Counter(text.title for text in texts.values())
+    return {
+        pair: replace(text, title=f"{text.title}, {part}")
+        if times[text.title] > 1 and (part := labels(*pair).part)
+        else text
+        for pair, text in texts.items()
+    }
+
+
 def _record_text(pair: tuple[str, str], kind: EntryKind, text: str, label: RecordLabel) -> RecordText:
     body = flatten(text)
     title = " ".join(label.title.split())
     if body and (kind in PLAIN_KINDS or not title):
         title = " ".join(flatten(body, TITLE_LENGTH).splitlines())
+    else:
+        first, _, rest = body.partition("\n")
+        body = rest if first.casefold() == title.casefold() and rest else body  # the card has it as its title
     source = " of ".join(part for part in (label.part, label.origin) if part)
     return RecordText(record_key(*pair), title or pair[1], source, body)

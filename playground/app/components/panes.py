@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
 from playground.compiler.values import text_digest
 from playground.views.document_preview import DocumentPreview
-from playground.views.panes import CardsView, ManifestView, missing_note
+from playground.views.panes import CardsView, ManifestView, Shown, missing_note
 from playground.views.xml_pane import XmlView
 
 __all__ = ["PANE_HEIGHT", "Shown", "block_cards", "document_text", "manifest_table", "rendered_xml"]
 
 PANE_HEIGHT = 640  # px; with the sticky strip it fills a screen of 900 px
-Shown = Literal["all", "selected", "excluded"]
 Pick = Callable[[str], None]
 
 

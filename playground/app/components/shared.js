@@ -34,16 +34,17 @@ function showPane(component, spec) {
     setActive(state, null);
     restoreAnchor(state, anchor);
   }
+  const selected = data.selected || ""; // empty text: no record is marked
   const waiting = state.picked !== null && performance.now() < state.pickedUntil;
-  if (waiting && data.selected !== state.picked) {
+  if (waiting && selected !== state.picked) {
     setActive(state, state.picked);
   } else {
-    const elsewhere = data.selected !== state.wanted;
-    state.wanted = data.selected;
+    const elsewhere = selected !== state.wanted;
+    state.wanted = selected;
     if (!waiting) state.picked = null;
     if (spec.mark) spec.mark(state, data);
-    setActive(state, data.selected);
-    if (elsewhere && data.selected !== state.picked) reveal(state);
+    setActive(state, selected);
+    if (elsewhere && selected !== state.picked) reveal(state);
     state.picked = null;
   }
   // No clean-up is returned: it would run whenever a newer update overtakes this one, and take the pane away.
@@ -70,7 +71,10 @@ function createState(parentElement, spec) {
     const item = event.target.closest("[data-key]");
     if (item && !textIsSelected(root)) pick(state, item.dataset.key, 0);
   });
-  if (spec.role === "listbox") root.addEventListener("keydown", (event) => step(state, event));
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && state.active) pick(state, "", 0);
+    else if (spec.role === "listbox") step(state, event);
+  });
   parentElement.appendChild(root);
   return state;
 }
@@ -121,7 +125,12 @@ function pick(state, key, delay) {
 function step(state, event) {
   const shown = [...state.items.values()].filter((node) => node.checkVisibility());
   const at = shown.indexOf(state.active);
-  const moves = { ArrowDown: at + 1, ArrowUp: at < 0 ? 0 : at - 1, Home: 0, End: shown.length - 1 };
+  const last = shown.length - 1;
+  const page = Math.max(1, Math.floor(state.root.clientHeight / Math.max(1, shown[Math.max(0, at)]?.offsetHeight)) - 2);
+  const moves = {
+    ArrowDown: at + 1, ArrowUp: at < 0 ? 0 : at - 1, Home: 0, End: last,
+    PageDown: Math.min(last, Math.max(0, at) + page), PageUp: Math.max(0, at - page),
+  };
   const to = shown[moves[event.key]];
   if (!(event.key in moves) || event.target.tagName === "SUMMARY") return;
   event.preventDefault(); // the page itself must not scroll

@@ -212,3 +212,34 @@ def test_a_long_text_is_cut_between_characters_and_says_so() -> None:
     assert flat.endswith("…")
     assert len(flat) <= BODY_LENGTH + 1
     assert set(flat[:-1].split(family)) == {""}
+
+
+def test_the_head_of_the_manifest_counts_what_its_filter_shows() -> None:
+    package, texts = _compiled(_results(limit=2))
+    view = manifest_view(package, texts)
+    chosen = sum(row.selected for row in view.rows)
+    assert view.totals == {
+        "all": f"{len(view.rows)} entries",
+        "selected": f"{chosen} entries",
+        "excluded": f"{len(view.rows) - chosen} entries",
+    }
+
+
+def _parts(*texts: str) -> dict[tuple[str, str], RecordText]:
+    candidates = tuple(ContextCandidate(str(i), text, 0.5) for i, text in enumerate(texts))
+    titles = ("FAQ", "FAQ", "Fees")
+    return record_texts(
+        (SourceResult("articles", "rag", candidates=candidates),),
+        None,
+        lambda _, record_id: RecordLabel(titles[int(record_id)], "doc", f"part {record_id}"),
+    )
+
+
+def test_titles_of_several_records_are_told_apart_by_their_part() -> None:
+    texts = _parts("one", "two", "three")
+    assert [text.title for text in texts.values()] == ["FAQ, part 0", "FAQ, part 1", "Fees"]
+
+
+def test_a_card_does_not_repeat_its_title_in_its_text() -> None:
+    texts = _parts("# FAQ\n\nAsk away.", "FAQ", "# Fees and more\n\nNone.")
+    assert [text.body for text in texts.values()] == ["Ask away.", "FAQ", "Fees and more\nNone."]
