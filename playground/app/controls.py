@@ -25,6 +25,7 @@ __all__ = [
     "default_sizes",
     "position",
     "settings",
+    "sizes",
 ]
 
 DEFAULT_RESERVE = 8_000  # tokens; where neither project nor user says how long an answer may be
@@ -61,7 +62,7 @@ def settings(project: Project) -> Settings:
     """
     state = st.session_state
     entry = find_model(state["model"])
-    window, reserve = default_sizes(project, entry)
+    window, reserve = sizes(project)
     defaults = default_positions(project)
     return Settings(
         project=project.name,
@@ -70,13 +71,23 @@ def settings(project: Project) -> Settings:
         model=ModelSpec(
             provider=entry.provider,
             model_id=entry.model_id,
-            context_window=window if state["window"] is None else state["window"],
-            max_output_tokens=reserve if state["output"] is None else state["output"],
+            context_window=window,
+            max_output_tokens=reserve,
         ),
         estimator=state["estimator"],
         search=state["search"],
         candidates=round(position("candidates", defaults)),
         positions={knob: position(knob, defaults) for knob in KNOBS},
+    )
+
+
+def sizes(project: Project) -> tuple[int, int]:
+    """Return window and output reserve in tokens: what was entered, else the defaults."""
+    state = st.session_state
+    window, reserve = default_sizes(project, find_model(state["model"]))
+    return (
+        window if state["window"] is None else state["window"],
+        reserve if state["output"] is None else state["output"],
     )
 
 

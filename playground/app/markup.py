@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
@@ -11,7 +11,18 @@ from playground.views.binding import BindingRow, BindingView
 from playground.views.notices import Notice
 from playground.views.strip import StripCell, StripView
 
-__all__ = ["action_note", "empty", "head", "knob_table", "notice_text", "prose", "strip", "timing"]
+__all__ = [
+    "caption",
+    "empty",
+    "field_ranges",
+    "head",
+    "knob_table",
+    "notice_text",
+    "prose",
+    "slider_values",
+    "strip",
+    "timing",
+]
 
 Sentence = Iterable[tuple[str, bool]]
 
@@ -62,13 +73,28 @@ def knob_table(view: BindingView) -> None:
         folded = _knobs("".join(map(_knob_row, view.more)))
         parts.append(f"<details><summary>{len(view.more)} more</summary>{folded}</details>")
     if view.idle:
-        idle = f"<td>{_text(view.idle)}</td><td>any</td><td>no effect now</td>"
+        idle = f'<td colspan="2">{_text(view.idle)}</td><td>no effect now</td>'
         parts.append(_knobs(f'<tr class="cp-idle">{idle}</tr>'))
     st.html(f'<div class="cp-changes">{"".join(parts)}</div>')
 
 
-def action_note(text: str) -> None:
-    """Show what a button's change costs."""
+def slider_values(values: Mapping[str, str]) -> None:
+    """Show each slider's value at the end of its label, by key; in the label it would be part of its name."""
+    rules = (f'.st-key-{key} label p::after{{content:"{value}"}}' for key, value in values.items())
+    st.html(f"<style>{''.join(rules)}</style>")
+
+
+def field_ranges(ranges: Mapping[str, tuple[int, int]]) -> None:
+    """Say the range below a field whose number lies outside it, by key; takes no room until then."""
+    rules = (
+        f'.st-key-{key}:has([aria-invalid="true"])::after{{content:"{least:,} to {most:,}"}}'
+        for key, (least, most) in ranges.items()
+    )
+    st.html(f"<style>{''.join(rules)}</style>")
+
+
+def caption(text: str) -> None:
+    """Show a quiet line under a chart or a button."""
     st.html(f'<p class="cp-caption">{_text(text)}</p>')
 
 
@@ -88,6 +114,7 @@ _LABELS = ("Used / budget", "What binds", "Selected / excluded", "Estimator", "C
 
 def _cell(cell: StripCell, bar: str) -> str:
     rest = f"<small>{_text(cell.rest)}</small>" if cell.rest else ""
+    over, mark = (f"<mark>{_text(cell.over)}</mark>", ' class="cp-over"') if cell.over else ("", "")
     if bar:
         note = f'<div class="cp-bar">{bar}</div>'
     else:
@@ -99,7 +126,7 @@ def _cell(cell: StripCell, bar: str) -> str:
         f'<span class="cp-long">{_text(cell.label)}</span>'
         f'<span class="cp-short">{_text(cell.short_label)}</span>'
     )
-    return f"<div>{labels}<strong>{_text(cell.value)}{rest}</strong>{note}</div>"
+    return f"<div>{labels}<strong{mark}>{_text(cell.value)}{rest}{over}</strong>{note}</div>"
 
 
 def _sentence(sentence: Sentence) -> str:

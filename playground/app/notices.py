@@ -28,7 +28,7 @@ def show_notice(notice: Notice, *, key: str) -> None:
                     st.button(
                         action.label,
                         key=f"act_{key}_{number}",
-                        type="primary" if number == 0 else "secondary",
+                        type="primary" if number == 0 and action.mends else "secondary",
                         on_click=_act,
                         args=(action, notice.clears),
                     )

@@ -82,6 +82,8 @@ def sources_panel(view: SourcesView) -> None:
             selection_mode=sources_chart.SELECTION,
             alt="Tokens wanted, granted and used by each kind of source; a click on a segment marks its record",
         )
+        if view.rest:
+            markup.caption(view.rest)
 
 
 def binding_panel(view: BindingView) -> None:
@@ -98,7 +100,7 @@ def binding_panel(view: BindingView) -> None:
                 args=(view.action.positions,),
             )
             if view.action.note:
-                markup.action_note(view.action.note)
+                markup.caption(view.action.note)
 
 
 def panes(now: Compiled, settings: Settings) -> None:
@@ -109,7 +111,7 @@ def panes(now: Compiled, settings: Settings) -> None:
         )
         # The server cannot know the width: the narrow layout is CSS that shows the chosen column alone.
         st.html(
-            "<style>@media (max-width: 1100px) {"
+            "<style>@media (max-width: 1240px) {"
             f".st-key-pane_columns [data-testid=stColumn]:not(:nth-child({TABS.index(shown) + 1}))"
             "{ display: none; } }</style>"
         )
@@ -156,11 +158,20 @@ def _xml(now: Compiled, settings: Settings) -> None:
 
 def _manifest(now: Compiled) -> None:
     with st.container(key="pane_head_manifest", horizontal=True, vertical_alignment="center"):
-        markup.head("Manifest", now.manifest.total)
-        show = st.segmented_control(
-            "Show", list(SHOWN), default="All", key="manifest_show", required=True, label_visibility="collapsed"
-        )
-    manifest_table(now.manifest, selected=selected(), on_pick=pick, show=SHOWN[show])
+        heading = st.empty()
+        show = SHOWN[
+            st.segmented_control(
+                "Show",
+                list(SHOWN),
+                default="All",
+                key="manifest_show",
+                required=True,
+                label_visibility="collapsed",
+            )
+        ]
+    with heading:
+        markup.head("Manifest", now.manifest.totals[show])
+    manifest_table(now.manifest, selected=selected(), on_pick=pick, show=show)
 
 
 def _pick_segment() -> None:

@@ -11,16 +11,18 @@ from pathlib import Path
 import streamlit as st
 
 from playground.app import markup
-from playground.app.controls import Settings, default_sizes, settings
+from playground.app.controls import Settings, default_sizes, settings, sizes
 from playground.app.links import linked_notice
 from playground.app.notices import show_notice
 from playground.app.projects import load_project, project_names
 from playground.app.services import Compiled, Retrieval, compiled, loads_model
 from playground.app.sidebar import draw_sidebar
 from playground.app.style import apply_style
+from playground.compiler.rendering import WORKING_MEMORY_SOURCE
 from playground.errors import PlaygroundError
 from playground.escaping import one_line
-from playground.models import ModelEntry, catalogue
+from playground.models import ModelEntry, catalogue, find_model
+from playground.views.budget_notices import mandatory_notice, output_notice
 from playground.views.notices import (
     Notice,
     error_notice,
@@ -30,6 +32,7 @@ from playground.views.notices import (
     unexpected_notice,
 )
 from playground.views.words import plural
+from playground.workspace import Project
 
 __all__ = ["Current", "current", "main", "retrieval_note"]
 
@@ -57,10 +60,10 @@ def main() -> None:
     """Draw the frame and run the chosen page."""
     here = Path(__file__).parent
     st.set_page_config(page_title="Context playground", page_icon=here / "icon.svg", layout="wide")
-    page = st.navigation(
-        [st.Page(here / "pages" / f"{name}.py", title=title, default=name == LANDING) for name, title in PAGES],
-        position="top",
-    )
+    pages = [
+        st.Page(here / "pages" / f"{name}.py", title=title, default=name == LANDING) for name, title in PAGES
+    ]
+    page = st.navigation(pages, position="top")
     apply_style()
     if not project_names():
         show_notice(no_projects_notice(), key="projects")
@@ -73,6 +76,9 @@ def main() -> None:
         return
     with _waiting():
         now = current()
+    with st.container(key="narrow_nav", horizontal=True, gap="small"):  # where the other one is in the sidebar
+        for target in pages:
+            st.page_link(target)
     with st.container(key="strip"):
         markup.strip(now.compiled.strip if now.compiled else None)
     _show_notices(now)
@@ -83,7 +89,10 @@ def current() -> Current:
     """Return the compile of the present controls; pages may call it as often as they like."""
     chosen = None
     try:
-        chosen = settings(load_project(st.session_state["project"]))
+        project = load_project(st.session_state["project"])
+        if (notice := _sizes_notice(project)) is not None:
+            return Current(None, None, notice)
+        chosen = settings(project)
         found = compiled(chosen)
         st.session_state[RETRIEVAL] = found.retrieval.number
         st.session_state[LOGGED] = None
@@ -100,8 +109,10 @@ def retrieval_note(found: Retrieval) -> str:
     """Say how much was found, and how fast; an empty question finds nothing and says so."""
     if all(result.status == "skipped" for result in found.results):
         return f"No question: {plural(len(found.results), 'source')} skipped"
-    sources = plural(len(found.results), "source")
-    return f"{plural(found.candidates, 'candidate')}, {sources}, {1000 * found.seconds:,.0f} ms"
+    # Lines of working memory are entries of the manifest too; without them the numbers would not add up.
+    lines = sum(source == WORKING_MEMORY_SOURCE for source, _ in found.texts)
+    offered = plural(found.candidates, "candidate") + (f" + {plural(lines, 'memory line')}" if lines else "")
+    return f"{offered}, search {1000 * found.seconds:,.0f} ms"
 
 
 @contextmanager
@@ -145,6 +156,7 @@ def _show_notices(now: Current) -> None:
     if now.compiled is not None:
         found = now.compiled.retrieval
         notices.append(error_notice(found.problem) if found.problem else search_notice(found.note))
+        notices.append(mandatory_notice(now.compiled.package.manifest))
         notices += failed_sources(now.compiled.package.manifest)
     with st.container(key="notices"):  # one place for any number of them, for the same reason
         for number, notice in enumerate(notice for notice in notices if notice is not None):
@@ -160,6 +172,12 @@ def _error_notice(error: PlaygroundError, chosen: Settings | None) -> Notice:
         own_window=_own_window(chosen) if chosen else None,
         larger_model=_larger_model(chosen.entry) if chosen else None,
     )
+
+
+def _sizes_notice(project: Project) -> Notice | None:
+    window, output = sizes(project)
+    own, _ = default_sizes(project, find_model(st.session_state["model"]))
+    return output_notice(output, window, own_window=own if own > window else None)
 
 
 def _own_window(chosen: Settings) -> int | None:

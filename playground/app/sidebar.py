@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from playground.app import markup
 from playground.app.controls import ESTIMATORS, SEARCHES, default_positions, default_sizes, position
-from playground.app.links import LARGEST_WINDOW, read_link
+from playground.app.links import LARGEST_WINDOW, follow_sample, read_link, write_sample
 from playground.app.projects import load_project, project_names
 from playground.models import DEFAULT_MODEL_ID, catalogue
 from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, KnobSpec, effective_shares
+from playground.views.links import sample_titles
 from playground.workspace import Project
 
 __all__ = ["draw_sidebar", "open_project"]
@@ -36,21 +38,23 @@ def _project() -> Project:
         "Project", names, key="project", bind="query-params", persist_state="session", on_change=_reset_knobs
     )
     project = load_project(name)
-    samples = [scenario.id for scenario in project.scenarios]
+    texts = {scenario.id: scenario.question for scenario in project.scenarios}
+    titles = sample_titles(texts)
+    follow_sample(texts)
     sample = st.selectbox(
         "Sample question",
-        samples,
+        list(texts),
         index=None,
-        key="sample",
+        format_func=lambda sample: titles.get(sample, sample),
+        key="sample",  # not bound to the link: that would write what is shown, the link holds the id
         placeholder="the project's own",
-        bind="query-params",
         persist_state="session",
         help="Puts a question of the project into the box above the charts.",
-        disabled=not samples,
+        disabled=not texts,
     )
+    write_sample(sample)
     chosen = f"{name}/{sample}"
     if st.session_state.get("question_of") != chosen:
-        texts = {scenario.id: scenario.question for scenario in project.scenarios}
         st.session_state["question"] = texts.get(sample or "", project.question)
         st.session_state["question_of"] = chosen
     return project
@@ -112,25 +116,31 @@ def _model(project: Project) -> None:
         persist_state="session",
         help=f"Tokens reserved for the answer. {entry.model_id} answers at most {entry.max_output_tokens:,}.",
     )
+    markup.field_ranges({"window": (1, LARGEST_WINDOW), "output": (0, entry.max_output_tokens)})
 
 
 def _budget(project: Project) -> None:
     defaults = default_positions(project)
     st.html('<div class="cp-side-head"><b>Budget</b><span>tokens</span></div>')
+    values: dict[str, str] = {}
     for spec in (KNOBS["ratio"], KNOBS["max_tokens"], KNOBS["working_memory_tokens"], CANDIDATES):
-        _slider(spec, defaults, spec.written(position(spec.name, defaults)))
+        _slider(spec, defaults)
+        values[spec.name] = spec.written(position(spec.name, defaults))
     st.divider()
     st.html('<div class="cp-side-head"><b>Shares</b><span>effective</span></div>')
     shares = effective_shares({kind: position(knob, defaults) for kind, knob in SHARE_KNOBS.items()})
     for kind, knob in SHARE_KNOBS.items():
-        _slider(KNOBS[knob], defaults, KNOBS[knob].written(shares[kind]))
+        _slider(KNOBS[knob], defaults)
+        values[knob] = KNOBS[knob].written(shares[kind])
+    markup.slider_values(values)
+    markup.caption("The address of this page holds these settings, not a typed question.")
 
 
-def _slider(spec: KnobSpec, defaults: dict[KnobName, float], shown: str) -> None:
+def _slider(spec: KnobSpec, defaults: dict[KnobName, float]) -> None:
     number = float if spec.is_fraction else round
     default = defaults[spec.name]  # a project may recommend what lies beyond the control's own range
     st.slider(
-        f"{spec.label} **{shown}**",
+        spec.label,
         number(min(spec.least, default)),
         number(max(spec.most, default)),
         number(default),

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from playground.retrieval.borders import cluster_border
 from playground.views.knobs import CANDIDATES, KNOBS, KnobSpec
 
-__all__ = ["LinkProblem", "check_link", "number_in"]
+__all__ = ["LinkProblem", "check_link", "number_in", "sample_titles"]
 
+TITLE_SHOWN = 72  # code points of a question in the list of samples
 SHOWN = 40  # code points of a bad value that a notice repeats
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
@@ -69,6 +72,21 @@ def number_in(text: str, least: float, most: float) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and least <= number <= most else None
+
+
+def sample_titles(questions: Mapping[str, str]) -> dict[str, str]:
+    """Return what a list of sample questions shows for each id: its question, shortened and unique."""
+    short = {sample: _short(question) or sample for sample, question in questions.items()}
+    times = Counter(short.values())
+    return {sample: text if times[text] == 1 else f"{text} ({sample})" for sample, text in short.items()}
+
+
+def _short(question: str) -> str:
+    line = " ".join(question.split())
+    if len(line) <= TITLE_SHOWN:
+        return line
+    cut = line[: cluster_border(line, TITLE_SHOWN, 0)]
+    return f"{cut.rpartition(' ')[0] or cut}…"
 
 
 def _shown(value: str) -> str:

@@ -46,7 +46,9 @@ class NoticeAction:
 
     label: str
     control: str
-    value: str | int | None
+    value: str | float | None
+    mends: bool = True
+    """Whether it mends what is wrong; a button that only takes the notice away does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ def link_notice(problems: Sequence[LinkProblem], *, models: Sequence[str] = ()) 
     sentence.append(("The defaults are used instead.", False))
     title = "A value in the link was not used" if len(problems) == 1 else "Values in the link were not used"
     near = [NoticeAction(f"Use {name}", "model", name) for name in models]
-    actions = (*near, NoticeAction("Dismiss", "link_problems", None))
+    actions = (*near, NoticeAction("Dismiss", "link_problems", None, mends=False))
     return Notice("warning", title, tuple(sentence), actions, clears="link_problems")
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from playground.compiler.manifest import ContextManifest, EntryKind, ManifestEntry
 from playground.views.palette import Slot
 from playground.views.record_key import record_key
-from playground.views.words import KIND_LABELS, KIND_ORDER, MINUS, count, entry_slot
+from playground.views.words import KIND_LABELS, KIND_ORDER, MINUS, count, entry_slot, plural
 
 __all__ = ["SourceRow", "SourceSegment", "SourcesView", "sources_view"]
 
@@ -63,6 +63,8 @@ class SourcesView:
     rows: tuple[SourceRow, ...]
     status: Literal["ok", "partial"]
     """``partial`` when an optional source failed."""
+    rest: str = ""
+    """Used beside the records: ``Plus 101 tokens of block text, together 8,117``; may be empty."""
 
 
 def sources_view(manifest: ContextManifest, *, title: Title) -> SourcesView:
@@ -78,7 +80,13 @@ def sources_view(manifest: ContextManifest, *, title: Title) -> SourcesView:
     scale = max(1.0, HEADROOM * max(*used.values(), *granted.values()))
     rows = tuple(_row(kind, groups[kind], granted[kind], scale, title) for kind in KIND_ORDER)
     failed = any(source.status == "failed" for source in manifest.sources)
-    return SourcesView(rows=rows, status="partial" if failed else "ok")
+    frames = manifest.budget.selected_tokens - sum(used.values())
+    rest = (
+        f"Plus {plural(frames, 'token')} of block text, together {count(manifest.budget.selected_tokens)}"
+        if frames > 0
+        else ""
+    )
+    return SourcesView(rows=rows, status="partial" if failed else "ok", rest=rest)
 
 
 def _granted(manifest: ContextManifest, kind: EntryKind) -> int:

@@ -55,6 +55,8 @@ class StripCell:
     """Follows the value in a lighter weight."""
     note: str = ""
     short_note: str = ""
+    over: str = ""
+    """A mark beside numbers that went beyond their limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ def strip_view(
             "Used / budget",
             count(budget.selected_tokens),
             f" / {count(budget.context_tokens)}",
+            over="over" if budget.selected_tokens > budget.context_tokens else "",
         ),
         StripCell("What binds", "What binds", LIMIT_NAMES[binding.limit], "", *_binding_note(binding)),
         StripCell(
@@ -159,7 +162,7 @@ def _segments(manifest: ContextManifest) -> tuple[StripSegment, ...]:
     ]
     frames = budget.selected_tokens - tokens.total()
     if frames > 0:
-        out.append(StripSegment("total", frames / scale, f"Block frames: {count(frames)} tokens"))
+        out.append(StripSegment("total", frames / scale, f"Block text: {count(frames)} tokens"))
     return tuple(out)
 
 

@@ -128,8 +128,8 @@ def _pool_panel(manifest: ContextManifest, budget: BudgetSummary) -> WaterfallPa
         for name, tokens, binds in limits
     ]
     deductions: tuple[tuple[str, int, Slot], ...] = (
-        ("Mandatory", budget.required_tokens, "mandatory"),
-        ("Block frames", budget.frame_tokens, "secondary"),
+        ("Mandatory", budget.required_tokens, "mandatory"),  # with the text of the blocks that hold it
+        ("Other block text", budget.frame_tokens, "secondary"),
         ("Working memory", lines, "working-memory"),
     )
     for name, tokens, slot in deductions:

@@ -49,8 +49,14 @@ def strip(app: AppTest) -> dict[str, str]:
     """Label and value of every cell of the header strip."""
     found = re.search(r'<div class="cp-strip">.*', pages_html(app))
     assert found
-    cells = re.findall(r'<span class="cp-long">(.*?)</span>.*?<strong>(.*?)</strong>', found.group())
+    cells = re.findall(r'<span class="cp-long">(.*?)</span>.*?<strong.*?>(.*?)</strong>', found.group())
     return {label: re.sub("<.*?>", "", value) for label, value in cells}
+
+
+def slider_values(app: AppTest, *keys: str) -> list[str]:
+    """What stands at the end of sliders' labels."""
+    shown = dict(re.findall(r'\.st-key-(\w+) label p::after\{content:"(.*?)"\}', pages_html(app)))
+    return [shown[key] for key in keys]
 
 
 def panes(app: AppTest) -> list[dict[str, Any]]:
@@ -145,15 +151,17 @@ def test_shares_above_one_are_divided_by_their_sum_and_the_effective_part_stands
 ) -> None:
     app.slider(key="memory_share").set_value(1.0).run()
     assert not app.exception
-    labels = [
-        app.slider(key=key).label for key in ("memory_share", "rag_share", "transcript_share", "skills_share")
+    assert slider_values(app, "memory_share", "rag_share", "transcript_share", "skills_share") == [
+        "60.6%",
+        "21.2%",
+        "9.1%",
+        "9.1%",
     ]
-    assert labels == [
-        "Memory **60.6%**",
-        "Documents **21.2%**",
-        "Past chats **9.1%**",
-        "Skills **9.1%**",
-    ]
+
+
+def test_a_slider_is_called_by_its_label_alone(app: AppTest) -> None:
+    assert app.slider(key="ratio").label == "Ratio"
+    assert slider_values(app, "ratio") == [f"{app.slider(key='ratio').value:.1%}"]
 
 
 def test_the_button_of_the_limits_panel_lets_the_next_record_in() -> None:
@@ -181,6 +189,21 @@ def test_a_sample_question_is_chosen_by_its_id_and_the_link_holds_no_content() -
     assert app.text_input(key="question").value == scenario.question
     app.text_input(key="question").set_value("my secret words").run()
     assert "secret" not in json.dumps(dict(app.query_params))
+    assert app.query_params["sample"] in (scenario.id, [scenario.id])
+    assert "not a typed question" in pages_html(app)
+
+
+def test_sample_questions_are_listed_by_what_they_ask() -> None:
+    app, sample = opened(), load_sample("bank-support")
+    shown = app.selectbox(key="sample").options
+    assert len(set(shown)) == len(sample.scenarios)
+    assert shown[0].startswith("Which of your cards gives the highest cash back")
+    assert not [text for text in shown if text.startswith("task_")]
+    app.selectbox(key="sample").set_value(sample.scenarios[2].id).run()
+    assert app.query_params["sample"] in (sample.scenarios[2].id, [sample.scenarios[2].id])
+    assert app.text_input(key="question").value == sample.scenarios[2].question
+    app.selectbox(key="sample").set_value(None).run()
+    assert "sample" not in app.query_params
 
 
 def test_the_tokenizer_counts_when_it_is_chosen(app: AppTest) -> None:
@@ -317,9 +340,40 @@ def test_mandatory_overflow_shows_both_numbers_and_one_click_mends_it() -> None:
     assert len(charts(app)) == 3
 
 
-def test_an_output_reserve_above_the_window_is_a_notice_with_the_remedy() -> None:
-    app = opened(window="3000", output="9000")
-    assert "Lower max_output_tokens" in pages_html(app)
+@pytest.mark.parametrize(
+    "link", [{"window": "3500", "output": "9000"}, {"model": "gemini-pro", "window": "4000"}]
+)
+def test_an_output_reserve_above_the_window_is_said_in_the_fields_words_and_mended_by_one_click(
+    link: dict[str, str],
+) -> None:
+    app = opened(**link)
+    shown = pages_html(app)
+    assert "The answer does not fit the window" in shown
+    assert "Output reserves <b>" in shown
+    assert not re.search("max_output_tokens|ModelSpec", shown)
+    next(button for button in app.button if button.label.startswith("Lower output to ")).click().run()
+    assert "The answer does not fit" not in pages_html(app)
+    assert len(charts(app)) == 3
+
+
+def test_mandatory_content_above_the_limit_is_a_warning_and_a_mark_beside_the_numbers() -> None:
+    app = opened(max_tokens="0")
+    shown = pages_html(app)
+    assert "Mandatory content is above the limit" in shown
+    assert strip(app)["Used / budget"].endswith("/ 0over")
+    next(button for button in app.button if button.label.startswith("Set max tokens to ")).click().run()
+    assert "above the limit" not in pages_html(app)
+    assert not strip(app)["Used / budget"].endswith("over")
+
+
+def test_with_both_limits_at_their_minimum_one_click_raises_both() -> None:
+    app = opened(max_tokens="0", ratio="0.005")
+    before = int(strip(app)["Selected / excluded"].partition(" / ")[0])
+    assert "Ratio and max tokens together" in pages_html(app)
+    app.button(key="apply_change").click().run()
+    assert controls(app)["max_tokens"] > 0
+    assert controls(app)["ratio"] > 0.005
+    assert int(strip(app)["Selected / excluded"].partition(" / ")[0]) > before
 
 
 def test_an_empty_question_skips_the_sources_and_says_so(app: AppTest) -> None:

@@ -59,13 +59,19 @@ def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def server(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """File that holds what the server wrote."""
+    return tmp_path_factory.mktemp("home") / "server.log"
+
+
+@pytest.fixture(scope="session")
+def server(chromium: str, server_log: Path) -> Iterator[str]:
     """Address of the app, started in a fresh home on a free port."""
-    home = tmp_path_factory.mktemp("home")
+    home = server_log.parent
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    log = home / "server.log"
+    log = server_log
     environment = {
         **os.environ,
         "HOME": str(home),

@@ -23,7 +23,8 @@ IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 _OVERLAPS = """() => {
   const boxes = [...document.querySelectorAll(
     '.cp-strip, [class*="st-key-panel_"], [data-testid="stDataFrame"], [data-testid="stButtonGroup"],' +
-    ' [data-testid="stTextInput"], .cp-head, [data-testid="stIFrame"], [class*="st-key-notice_"]'
+    ' [data-testid="stTextInput"], .cp-head, .cp-brand,' +
+    ' [data-testid="stTopNavLink"], .st-key-narrow_nav, [data-testid="stIFrame"], [class*="st-key-notice_"]'
   )].filter((node) => node.checkVisibility());
   for (const host of document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')) {
     const pane = host.shadowRoot && host.shadowRoot.querySelector('.pane');
@@ -65,7 +66,9 @@ def open_page(page: Page, address: str, *, query: str = "") -> None:
 
 def choose(page: Page, name: str) -> None:
     """Go to another page by the navigation."""
-    page.get_by_test_id("stTopNavLink").filter(has_text=name).click()
+    wide = page.get_by_test_id("stTopNavLink").filter(has_text=name)
+    narrow = page.locator(".st-key-narrow_nav a").filter(has_text=name)
+    wide.or_(narrow).filter(visible=True).click()
     settle(page)
 
 

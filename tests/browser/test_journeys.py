@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -230,3 +232,106 @@ def test_narrow_panes_become_tabs_that_open_on_the_marked_record(app: Page) -> N
             expect(app.locator(f".pane.{other}")).to_be_hidden()
         assert scroll_of(app, pane) > 0
         expect(app.locator(f".pane.{pane} .active")).to_be_in_viewport()
+
+
+def test_page_and_end_keys_move_in_the_manifest_and_escape_takes_the_mark_away(app: Page) -> None:
+    rows = app.locator(".pane.manifest .row")
+    rows.first.click()
+    wait_selected(app, _key(rows.first))
+    app.keyboard.press("PageDown")
+    app.keyboard.press("PageDown")
+    expect(rows.first).not_to_have_class("row in active")
+    at = rows.evaluate_all("nodes => nodes.findIndex((node) => node.classList.contains('active'))")
+    assert 20 < at < 60
+    app.keyboard.press("PageUp")
+    half = rows.evaluate_all("nodes => nodes.findIndex((node) => node.classList.contains('active'))")
+    assert half == at / 2
+    app.keyboard.press("End")
+    wait_selected(app, _key(rows.last), ("manifest",))
+    expect(rows.last).to_be_in_viewport()
+    app.keyboard.press("Home")
+    wait_selected(app, _key(rows.first))
+    app.keyboard.press("Escape")
+    for pane in PANES:
+        expect(app.locator(f".pane.{pane} .active")).to_have_count(0)
+    settle(app)
+    assert selected_keys(app) == ["", "", ""]
+
+
+def test_the_head_of_the_manifest_follows_its_filter(app: Page) -> None:
+    head = app.locator(".st-key-pane_head_manifest .cp-head")
+    selected, excluded = (part.strip() for part in re.findall(r"(\d+) /\s*(\d+)\s*\n45", strip(app))[0])
+    for shown, number in (("Selected", selected), ("Excluded", excluded)):
+        app.locator(".st-key-manifest_show").get_by_text(shown, exact=True).click()
+        expect(head).to_contain_text(f"{number} entries")
+
+
+def test_a_button_that_sets_a_slider_writes_nothing_into_the_log(app: Page, server_log: Path) -> None:
+    before = strip(app)
+    app.locator(".st-key-apply_change button").click()
+    expect(app.locator(".cp-strip").first).not_to_have_text(before)
+    settle(app)
+    assert "Session State API" not in server_log.read_text("utf-8")
+
+
+def test_other_changes_unfold_below_the_first_ones(app: Page) -> None:
+    folded = app.locator(".cp-changes details tr")
+    expect(folded.first).to_be_hidden()
+    app.locator(".cp-changes summary").click()
+    expect(folded.first).to_be_visible()
+
+
+def test_a_slider_is_announced_without_markdown(app: Page) -> None:
+    names = app.locator('[data-testid="stSlider"] input').evaluate_all(
+        "nodes => nodes.map((node) => node.getAttribute('aria-label'))"
+    )
+    assert "Ratio" in names
+    assert not [name for name in names if "*" in name]
+
+
+@pytest.mark.parametrize("value", ["-5", "0", "999999999999"])
+def test_a_window_out_of_range_is_told_the_range(app: Page, value: str) -> None:
+    field = app.get_by_role("spinbutton", name="Window")
+    field.fill(value)
+    field.press("Enter")
+    expect(app.locator('.st-key-window:has([aria-invalid="true"])')).to_have_count(1)
+    said = app.locator(".st-key-window").evaluate("node => getComputedStyle(node, '::after').content")
+    assert said == '"1 to 10,000,000"'
+
+
+def test_a_sample_question_is_in_the_link_by_its_id(page: Page, server: str) -> None:
+    open_page(page, server, query="?search=lexical")
+    box = page.get_by_role("combobox", name="Sample question")
+    box.click()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(box).to_have_value(re.compile("^(Which|I want)"))
+    settle(page)
+    link = page.url
+    sample = re.search(r"sample=(task_\d+)", link)
+    assert sample
+    shown = page.get_by_label("Question", exact=True).input_value()
+    page.goto(link)
+    settle(page)
+    expect(page.get_by_label("Question", exact=True)).to_have_value(shown)
+
+
+def test_at_twice_the_size_pages_are_reached_from_the_header_and_settings_stay(page: Page, server: str) -> None:
+    page.set_viewport_size({"width": 720, "height": 900})
+    open_page(page, server, query="?ratio=0.1")
+    before = strip(page)
+    pages = page.locator(".st-key-narrow_nav")
+    pages.get_by_text("Data").click()
+    expect(page.locator(".pane.preview")).to_be_visible()
+    pages.get_by_text("Compile").click()
+    expect(page.locator(".pane.cards")).to_be_visible()
+    settle(page)
+    assert strip(page) == before
+    assert "ratio=0.1" in page.url
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(pages).to_be_hidden()
+    entry = page.get_by_test_id("stSidebarNavLink").last.bounding_box()
+    brand = page.locator(".cp-brand").bounding_box()
+    assert entry is not None
+    assert brand is not None
+    assert entry["y"] + entry["height"] <= brand["y"]

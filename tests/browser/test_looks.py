@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.driver import choose, open_page, overlaps, segments, settle, wait_selected
 
 Scheme = Literal["light", "dark"]
-SIZES = [(1440, "light"), (1440, "dark"), (900, "light"), (900, "dark")]
+SIZES = [(width, scheme) for width in (1440, 1280, 1152, 900, 720) for scheme in ("light", "dark")]
 
 
 def _open(page: Page, server: str, width: int, scheme: Scheme) -> None:
@@ -82,3 +82,23 @@ def test_a_planted_overlap_is_seen(page: Page, server: str) -> None:
     assert overlaps(page) != []
     page.add_style_tag(content=".cp-strip { width: 2000px; }")
     assert any("cut off" in fault for fault in overlaps(page))
+
+
+# The least text a number, a change or a heading needs must be there in full.
+_CUT = """() => [...document.querySelectorAll(
+  '.cp-strip :is(span, strong, em), .cp-head b, .cp-knobs td:not(:nth-child(3)), .cp-knobs th'
+)].filter((node) => node.checkVisibility() && node.scrollWidth > node.clientWidth + 1 && node.clientWidth > 0)
+  .map((node) => node.textContent)"""
+
+
+@pytest.mark.parametrize("width", [1440, 1400, 1280, 1240, 1152, 900, 720])
+def test_no_number_of_the_strip_or_of_what_binds_is_cut_and_panes_start_at_one_height(
+    page: Page, server: str, width: int
+) -> None:
+    _open(page, server, width, "light")
+    expect(segments(page).first).to_be_attached()
+    assert page.evaluate(_CUT) == []
+    tops = {round(box["y"]) for pane in page.locator(".pane").all() if (box := pane.bounding_box())}
+    assert len(tops) == 1
+    heads = {round(box["height"]) for head in page.locator(".cp-head").all() if (box := head.bounding_box())}
+    assert len(heads) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from playground.views.links import check_link
+from playground.views.links import check_link, sample_titles
 
 CHOICES = {"project": {"bank-support", "deploy-demo"}, "estimator": {"heuristic", "tokenizer"}}
 LIMITS = {"output": (0, 128_000)}
@@ -46,3 +46,13 @@ def test_what_is_allowed_is_said_in_full_for_short_lists_only() -> None:
     assert short.allowed == "bank-support, deploy-demo"
     (long,) = check_link({"model": "x"}, choices={"model": {str(i) for i in range(172)}}, limits={})
     assert long.allowed == "one of 172 known names"
+
+
+def test_sample_questions_are_shortened_between_words_and_never_shown_twice_the_same() -> None:
+    long = "Which of your cards gives the highest cash back on everyday purchases? I do not want to pay a fee."
+    titles = sample_titles({"a": long, "b": f"{long} Really.", "c": "Short\n one?", "d": ""})
+    assert titles["a"].startswith("Which of your cards")
+    assert titles["a"].endswith("… (a)")
+    assert long.startswith(titles["a"].removesuffix("… (a)") + " ")
+    assert (titles["c"], titles["d"]) == ("Short one?", "d")
+    assert len(set(titles.values())) == 4

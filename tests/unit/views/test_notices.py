@@ -91,3 +91,12 @@ def test_a_link_notice_names_every_value_and_what_is_allowed() -> None:
 
 def test_an_unexpected_error_shows_nothing_of_itself() -> None:
     assert "log" in text(unexpected_notice())
+
+
+def test_a_button_that_only_dismisses_is_not_said_to_mend_anything() -> None:
+    notice = link_notice([LinkProblem("model", "x", "one of 3")], models=("gpt-4",))
+    assert notice is not None
+    assert [(action.label, action.mends) for action in notice.actions] == [
+        ("Use gpt-4", True),
+        ("Dismiss", False),
+    ]

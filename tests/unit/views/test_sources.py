@@ -91,3 +91,12 @@ def test_an_empty_compile_still_has_a_scale() -> None:
     view = sources_view(data, title=title)
     assert [item.granted_at for item in view.rows] == [None] * 5
     assert row(view, "rag").demand_end == 1.0
+
+
+def test_the_text_of_blocks_is_named_so_that_the_column_adds_up_to_what_the_strip_says(
+    view: SourcesView,
+) -> None:
+    used = sum(item.used for item in view.rows)
+    assert used < 960
+    assert view.rest == f"Plus {960 - used} tokens of block text, together 960"
+    assert sources_view(manifest(selected_tokens=used), title=title).rest == ""

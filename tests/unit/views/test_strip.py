@@ -88,3 +88,14 @@ def test_an_unknown_price_is_a_dash_and_says_so() -> None:
     view = strip_view(compiled.manifest, binding, estimator="x", tokenizer=None, error=None, cost=None)
     assert cell(view, "Cost per call").value == "–"
     assert cell(view, "Cost per call").note.endswith("no price known")
+
+
+def test_numbers_above_their_limit_are_marked() -> None:
+    assert strip(max_tokens=1_000).cells[0].over == ""
+    prepared = offers()
+    compiled = package(prepared, max_tokens=1_000)
+    binding = binding_constraint(prepared, ContextBudget(max_tokens=1_000), compiled.manifest)
+    budget = compiled.manifest.budget.model_copy(update={"context_tokens": 10})
+    above = compiled.manifest.model_copy(update={"budget": budget})
+    view = strip_view(above, binding, estimator="x", tokenizer=None, error=None, cost=None)
+    assert view.cells[0].over == "over"

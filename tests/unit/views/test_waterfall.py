@@ -34,7 +34,7 @@ def test_the_pool_panel_adds_up_to_what_the_kinds_share() -> None:
         "25.0% of free": "40,147",
         "Max tokens": "1,000",
         "Mandatory": "−150",
-        "Block frames": "−20",
+        "Other block text": "−20",
         "Working memory": "−30",
         "Pool": "800",
     }
@@ -70,7 +70,8 @@ def test_the_limit_that_binds_is_ink_and_the_longer_one_is_cut(max_tokens: int, 
 @pytest.mark.parametrize("used", [0, 192_000, 500_000])
 def test_all_bars_stay_inside_the_panel_however_full_the_request_is(used: int) -> None:
     free = max(0, 192_000 - used)
-    data = manifest(used_tokens=used, context_tokens=min(1_000, free // 4), rest_tokens=0, shares={})
+    shares = {"memory": 0, "rag": 0, "transcript": 0, "skills": 0}
+    data = manifest(used_tokens=used, context_tokens=min(1_000, free // 4), rest_tokens=0, shares=shares)
     view = waterfall_view(data, context_window=200_000)
     for row in (*view.window.rows, *view.pool.rows):
         for bar in row.bars:
