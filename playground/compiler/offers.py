@@ -14,6 +14,7 @@ from typing import Any, get_args
 from playground.compiler.manifest import EstimatorKind, Fallback, Reason, Refresh
 from playground.compiler.placement import standing_placements
 from playground.compiler.ranking import (
+    mandatory_count,
     ranked,
     settle_repeated_texts,
     settled_in_source,
@@ -170,20 +171,25 @@ def prepare(inputs: CompileInputs) -> Offers:
     sources: list[int] = []
     tokens: list[int] = []
     settled: list[Reason | None] = []
+    mandatory: list[int] = []
+    optional: list[int] = []
     standing = standing_placements(inputs.placed, inputs.messages)
     for number, result in enumerate(inputs.results):
         listed = result.ranked
+        start, first = len(candidates), mandatory_count(listed)
+        mandatory += range(start, start + first)
+        optional += range(start + first, start + len(listed))
         candidates += listed
         sources += [number] * len(listed)
         tokens += counter.count(result, listed)
         settled += settled_in_source(result, listed, inputs.placed, standing)
-    contenders = [i for i, reason in enumerate(settled) if reason is None]
-    flags = list(map(attrgetter("mandatory"), candidates))
-    mandatory = [i for i in contenders if flags[i]]
-    mandatory = settle_repeated_texts(contenders, mandatory, candidates, settled, standing)
-    ranking = ranked([i for i in contenders if settled[i] is None and not flags[i]], candidates)
+    mandatory = settle_repeated_texts(mandatory, optional, candidates, settled, standing)
+    ranking = ranked([i for i in optional if settled[i] is None], candidates)
     kinds = [result.kind for result in inputs.results]
-    by_kind = {kind: [i for i in ranking if kinds[sources[i]] == kind] for kind in dict.fromkeys(kinds)}
+    by_kind = {
+        kind: [i for i in ranking if kinds[sources[i]] == kind] if len(set(kinds)) > 1 else ranking
+        for kind in dict.fromkeys(kinds)
+    }
     memory = _memory_offers(inputs)
     frame = retrieval_frame(step=inputs.step, retrieval_pass=inputs.retrieval_pass)
     offers = Offers(

@@ -11,7 +11,7 @@ from operator import attrgetter
 from playground.compiler.manifest import Reason
 from playground.compiler.values import ContextCandidate, PlacedEntry, SourceResult
 
-__all__ = ["ranked", "settle_repeated_texts", "settled_in_source", "twin_groups"]
+__all__ = ["mandatory_count", "ranked", "settle_repeated_texts", "settled_in_source", "twin_groups"]
 
 
 def settled_in_source(
@@ -22,9 +22,8 @@ def settled_in_source(
 ) -> list[Reason | None]:
     """Return the reasons that follow from identity: limit, already placed, superseded, offered twice."""
     settled: list[Reason | None] = [None] * len(listed)
-    mandatory = sum(map(attrgetter("mandatory"), listed))
-    if result.limit is not None and len(listed) > mandatory + result.limit:
-        first = mandatory + result.limit
+    first = len(listed) if result.limit is None else mandatory_count(listed) + result.limit
+    if len(listed) > first:
         settled[first:] = ["limit"] * (len(listed) - first)
     placed = [entry for entry in placed if entry.source == result.source_id]
     if not placed and len(set(map(attrgetter("record_id"), listed))) == len(listed):
@@ -50,25 +49,32 @@ def settled_in_source(
     return settled
 
 
+def mandatory_count(listed: Sequence[ContextCandidate]) -> int:
+    """Return how many mandatory candidates lead a list in rank order."""
+    return next((i for i, candidate in enumerate(listed) if not candidate.mandatory), len(listed))
+
+
 def settle_repeated_texts(
-    contenders: Sequence[int],
     mandatory: Sequence[int],
+    optional: Sequence[int],
     candidates: Sequence[ContextCandidate],
     settled: list[Reason | None],
     standing: Sequence[PlacedEntry],
 ) -> list[int]:
     """Mark contenders whose text is in the history or mandatory anyway; return the mandatory ones left."""
-    taken = {entry.digest for entry in standing}
+    taken: set[str | None] = {entry.digest for entry in standing}
     kept = []
     for i in mandatory:
+        if settled[i] is not None:
+            continue
         if candidates[i].digest in taken:
             settled[i] = "duplicate"
         else:
-            taken.add(str(candidates[i].digest))
+            taken.add(candidates[i].digest)
             kept.append(i)
     if taken:
-        for i in contenders:
-            if candidates[i].digest in taken and not candidates[i].mandatory:
+        for i in optional:
+            if settled[i] is None and candidates[i].digest in taken:
                 settled[i] = "duplicate"
     return kept
 
@@ -82,9 +88,10 @@ def ranked(contenders: Sequence[int], candidates: Sequence[ContextCandidate]) ->
 
 def twin_groups(ranking: Sequence[int], candidates: Sequence[ContextCandidate]) -> dict[int, int]:
     """Return a group number for each of the ranked candidates whose text another one shares."""
-    digests = [candidates[i].digest for i in ranking]
-    if len(set(digests)) == len(digests):
+    everything = list(map(attrgetter("digest"), candidates))
+    if len(set(everything)) == len(everything):
         return {}
+    digests = [everything[i] for i in ranking]
     groups: dict[str | None, list[int]] = {}
     for i, digest in zip(ranking, digests, strict=True):
         groups.setdefault(digest, []).append(i)

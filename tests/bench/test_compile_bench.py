@@ -11,16 +11,12 @@ that what else the machine does matters little.
 from __future__ import annotations
 
 import gc
-import json
-import os
-import platform
 import subprocess
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,7 +29,6 @@ from tests.bench.recipe import answer, offers, texts
 pytestmark = pytest.mark.bench
 
 ROOT = Path(__file__).parents[2]
-RESULTS = Path(__file__).with_name("compile_results.json")
 LIMIT = 8_192  # tokens, for the peer and for us
 
 
@@ -60,22 +55,6 @@ def trimming(contents: list[str]) -> Callable[[], object]:
     return lambda: trim_messages(
         messages, strategy="last", token_counter=count_tokens_approximately, max_tokens=LIMIT
     )
-
-
-@pytest.fixture(scope="module")
-def record() -> Iterator[dict[str, float]]:
-    """Collects figures; at the end of the module they are printed, and written when asked for."""
-    figures: dict[str, float] = {}
-    yield figures
-    known: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    before = known.get("figures", {})
-    print(f"\n{'figure':<52}{'now':>12}{'recorded':>12}")
-    for name, value in figures.items():
-        print(f"{name:<52}{value:>12,.3f}{before.get(name, float('nan')):>12,.3f}")
-    if os.environ.get("RECORD_BENCH"):
-        machine = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}"
-        data = {"machine": machine, "figures": {**before, **{k: round(v, 3) for k, v in figures.items()}}}
-        RESULTS.write_text(json.dumps(data, indent=2) + "\n", "utf-8")
 
 
 @pytest.mark.parametrize(("count", "runs"), [(200, 200), (20_000, 25)])

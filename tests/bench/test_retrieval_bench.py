@@ -11,14 +11,9 @@ all its threads, both sides of a ratio in turns, best of N. Texts and vectors ar
 from __future__ import annotations
 
 import itertools
-import json
-import os
-import platform
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +26,6 @@ from tests.bench.test_compile_bench import best_of
 
 pytestmark = pytest.mark.bench
 
-RESULTS = Path(__file__).with_name("retrieval_results.json")
 CHUNKS = 100_000
 WORDS = [f"w{number}" for number in range(30_000)]
 # Zipf's law: the n-th word is n times rarer than the first, as in prose.
@@ -47,22 +41,6 @@ def prose(count: int, shortest: int, longest: int) -> list[str]:
         )
         for number in range(count)
     ]
-
-
-@pytest.fixture(scope="module")
-def record() -> Iterator[dict[str, float]]:
-    """Collects figures; at the end of the module they are printed, and written when asked for."""
-    figures: dict[str, float] = {}
-    yield figures
-    known: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    before = known.get("figures", {})
-    print(f"\n{'figure':<52}{'now':>12}{'recorded':>12}")
-    for name, value in figures.items():
-        print(f"{name:<52}{value:>12,.3f}{before.get(name, float('nan')):>12,.3f}")
-    if os.environ.get("RECORD_BENCH"):
-        machine = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}"
-        data = {"machine": machine, "figures": {**before, **{k: round(v, 3) for k, v in figures.items()}}}
-        RESULTS.write_text(json.dumps(data, indent=2) + "\n", "utf-8")
 
 
 def test_the_nearest_of_a_hundred_thousand_vectors_are_found_in_thirty_milliseconds(
