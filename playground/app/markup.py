@@ -68,9 +68,10 @@ def knob_table(view: BindingView) -> None:
     if not view.rows and not view.idle:
         return
     heads = "<tr><th>Would relax it</th><th>Change</th><th>Lets in</th></tr>"
-    parts = [_knobs("".join(map(_knob_row, view.rows)), heads)]
+    rows = [_knob_row(row, again=number > 0) for number, row in enumerate((*view.rows, *view.more))]
+    parts = [_knobs("".join(rows[: len(view.rows)]), heads)]
     if view.more:
-        folded = _knobs("".join(map(_knob_row, view.more)))
+        folded = _knobs("".join(rows[len(view.rows) :]))
         parts.append(f"<details><summary>{len(view.more)} more</summary>{folded}</details>")
     if view.idle:
         idle = f'<td colspan="2">{_text(view.idle)}</td><td>no effect now</td>'
@@ -103,9 +104,12 @@ def _knobs(rows: str, heads: str = "") -> str:
     return f'<table class="cp-knobs">{head}<tbody>{rows}</tbody></table>'
 
 
-def _knob_row(row: BindingRow) -> str:
+def _knob_row(row: BindingRow, *, again: bool) -> str:
+    """One row; all of them let the same record in, so only the first repeats its title."""
     swaps = f'<em title="{_text(row.gone)}">{_text(row.swaps)}</em>' if row.swaps else ""
-    lets_in = f'<td title="{_text(row.lets_in)}"><p>{_text(row.lets_in)}</p>{swaps}</td>'
+    lets_in = (
+        f'<td title="{_text(row.lets_in)}"><p>{"the same" if again else _text(row.lets_in)}</p>{swaps}</td>'
+    )
     return f"<tr><td>{_text(row.name)}</td><td>{_text(row.change)}</td>{lets_in}</tr>"
 
 

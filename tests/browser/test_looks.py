@@ -102,3 +102,11 @@ def test_no_number_of_the_strip_or_of_what_binds_is_cut_and_panes_start_at_one_h
     assert len(tops) == 1
     heads = {round(box["height"]) for head in page.locator(".cp-head").all() if (box := head.bounding_box())}
     assert len(heads) == 1
+
+
+@pytest.mark.parametrize(("width", "sidebar"), [(1440, 262), (1152, 216), (900, 216)])
+def test_the_sidebar_leaves_narrow_pages_more_room(page: Page, server: str, width: int, sidebar: int) -> None:
+    _open(page, server, width, "light")
+    box = page.get_by_test_id("stSidebar").bounding_box()
+    assert box is not None
+    assert abs(box["width"] - sidebar) <= 1
