@@ -28,7 +28,6 @@ __all__ = [
     "sizes",
 ]
 
-DEFAULT_RESERVE = 8_000  # tokens; where neither project nor user says how long an answer may be
 Search = Literal["hybrid", "dense", "lexical"]
 Estimator = Literal["heuristic", "tokenizer"]
 ESTIMATORS: tuple[Estimator, ...] = ("heuristic", "tokenizer")
@@ -96,10 +95,8 @@ def default_sizes(project: Project, entry: ModelEntry) -> tuple[int, int]:
 
     The project's own window holds for its own model alone; the reserve never exceeds the model's limit.
     """
-    own = project.context_window if entry.model_id == project.model_id else None
-    reserve = DEFAULT_RESERVE if project.max_output_tokens is None else project.max_output_tokens
-    window = own or entry.context_window
-    return window, min(reserve, entry.max_output_tokens, window)
+    spec = project.model_for(entry.model_id)
+    return spec.context_window, spec.max_output_tokens
 
 
 def default_positions(project: Project) -> dict[KnobName, float]:

@@ -75,7 +75,7 @@ def progress_text(state: str, done: int, total: int) -> str:
 
 def stopped_notice(done: int, total: int) -> Notice:
     """Return the notice of a run that was cancelled."""
-    actions = (NoticeAction("Dismiss", REPORT, None),)
+    actions = (NoticeAction("Dismiss", REPORT, None, mends=False),)
     if not done:
         return Notice("info", "Embedding stopped", (("No text was embedded.", False),), actions)
     sentence = (

@@ -47,7 +47,7 @@ def load_report(
         rest = plural(len(errors) - SHOWN, "more file")
         notices.append(Notice("error", f"{rest} could not be read", (("Load them alone to see why.", False),)))
     if notices:
-        notices[-1] = replace(notices[-1], actions=(NoticeAction("Dismiss", REPORT, None),))
+        notices[-1] = replace(notices[-1], actions=(NoticeAction("Dismiss", REPORT, None, mends=False),))
     return tuple(notices)
 
 
