@@ -8,6 +8,7 @@ __all__ = [
     "choose",
     "move_slider",
     "open_page",
+    "outlined",
     "overlaps",
     "scroll_of",
     "segments",
@@ -99,6 +100,11 @@ def wait_selected(page: Page, key: str, panes: tuple[str, ...] = ("cards", "xml"
     """Wait until a record is marked in the panes."""
     for pane in panes:
         expect(page.locator(f'.pane.{pane} .active[data-key="{key}"]')).to_have_count(1)
+
+
+def outlined(page: Page) -> Locator:
+    """Return the outline that the sources chart draws round the marked record."""
+    return page.locator('.st-key-chart_sources svg path[aria-label^="Selected: "]')
 
 
 def segments(page: Page) -> Locator:

@@ -13,6 +13,7 @@ from tests.browser.driver import (
     choose,
     move_slider,
     open_page,
+    outlined,
     scroll_of,
     segments,
     selected_keys,
@@ -52,21 +53,26 @@ def test_a_click_on_a_chart_segment_marks_the_record_everywhere(app: Page) -> No
     expect(app.locator(".pane.manifest .active")).to_have_count(1)
     key = _key(app.locator(".pane.manifest .active"))
     wait_selected(app, key)
+    expect(outlined(app)).to_have_attribute("aria-label", re.compile("^Selected: " + re.escape(title[:40])))
     assert title[:40] in app.locator(".pane.manifest .active .name").inner_text()
 
 
 def test_a_click_on_a_card_marks_the_record_everywhere(app: Page) -> None:
     card = app.locator(".pane.cards .card").nth(25)
     key = _key(card)
+    expect(outlined(app)).to_have_count(0)
     card.click()
     wait_selected(app, key)
+    expect(outlined(app)).to_have_count(1)
 
 
 def test_a_click_on_a_manifest_row_marks_the_record_everywhere(app: Page) -> None:
     row = app.locator(".pane.manifest .row.in").nth(40)
     key = _key(row)
+    expect(outlined(app)).to_have_count(0)
     row.click()
     wait_selected(app, key)
+    expect(outlined(app)).to_have_count(1)
     for pane in PANES:
         box = app.locator(f".pane.{pane} .active").bounding_box()
         frame = app.locator(f".pane.{pane}").bounding_box()
@@ -137,8 +143,10 @@ def test_a_slider_move_redraws_without_asking_the_sources_again(app: Page) -> No
 def test_a_slider_move_keeps_the_marked_record_and_where_the_panes_stand(app: Page) -> None:
     row = app.locator(".pane.manifest .row.in").nth(40)
     key = _key(row)
+    expect(outlined(app)).to_have_count(0)
     row.click()
     wait_selected(app, key)
+    expect(outlined(app)).to_have_count(1)
     settle(app)
     places = {
         pane: app.locator(f".pane.{pane} .active").evaluate("node => node.getBoundingClientRect().top")
@@ -219,8 +227,10 @@ def test_going_to_another_page_and_back_keeps_the_settings(app: Page) -> None:
 def test_narrow_panes_become_tabs_that_open_on_the_marked_record(app: Page) -> None:
     row = app.locator(".pane.manifest .row.in").nth(40)
     key = _key(row)
+    expect(outlined(app)).to_have_count(0)
     row.click()
     wait_selected(app, key)
+    expect(outlined(app)).to_have_count(1)
     app.set_viewport_size({"width": 900, "height": 1000})
     tabs = app.locator(".st-key-pane_tabs")
     for tab, pane in (("Rendered XML", "xml"), ("Manifest", "manifest"), ("Selected blocks", "cards")):

@@ -1,4 +1,17 @@
-"""Nothing overlaps, is cut off or scrolls sideways; pictures of every state stay in the temporary folder."""
+"""Nothing overlaps, is cut off or scrolls sideways; pictures of every page stay in the temporary folder.
+
+The checklist for looking at those pictures, light and dark, at every width of ``SIZES``:
+
+1. Nothing is cut off but titles that end in an ellipsis and show the rest on hover; no number is cut at all.
+2. Nothing overlaps, nothing scrolls sideways, panes of one row start and end at one height.
+3. Every bar, column, control and number is labelled; units stand once, in the head or after the number.
+4. Parts add up to a total that is shown: window to pool, sources to used, selected and excluded to entries.
+5. Every colour is the palette's; a kind has one colour everywhere; half tone means reallocated, with the word.
+6. The marked record is tinted and outlined in cards, XML and manifest and outlined in the chart.
+7. Contrast holds for small text; no default red, green or blue of the frameworks shows.
+
+1, 2, 5 (tests of the palette), 6 and the sums of 4 are held by tests too; 3 and 7 are for eyes.
+"""
 
 from __future__ import annotations
 
