@@ -8,8 +8,10 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TZ="UTC", NO_COLOR="1")
@@ -18,6 +20,12 @@ _SLOW_DRAWS = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=_SLOW_DRAWS)
 settings.register_profile("explore", deadline=None, suppress_health_check=_SLOW_DRAWS, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run browser tests last: from the first one on, Playwright keeps an event loop running in this thread."""
+    browser = Path(__file__).parent / "browser"
+    items.sort(key=lambda item: browser in item.path.parents)
 
 
 class BlockedNetworkError(OSError):

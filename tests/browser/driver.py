@@ -26,7 +26,9 @@ _OVERLAPS = """() => {
     '.cp-strip, [class*="st-key-panel_"], [data-testid="stDataFrame"], [data-testid="stButtonGroup"],' +
     ' [data-testid="stTextInput"], .cp-head, .cp-brand,' +
     ' [data-testid="stTopNavLink"], .st-key-narrow_nav, [data-testid="stIFrame"], [class*="st-key-notice_"]'
-  )].filter((node) => node.checkVisibility() && node.getBoundingClientRect().right > 0); // folded sidebar: < 0
+  )].filter((node) => node.checkVisibility() && node.getBoundingClientRect().right > 0) // folded sidebar: < 0
+    // Below 768 px an unfolded sidebar lies over the page on purpose.
+    .filter((node) => innerWidth >= 768 || !node.closest('[data-testid="stSidebar"]'));
   for (const host of document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')) {
     const pane = host.shadowRoot && host.shadowRoot.querySelector('.pane');
     if (pane && pane.checkVisibility()) boxes.push(pane);

@@ -24,7 +24,12 @@ from playwright.sync_api import Page, expect
 from tests.browser.driver import choose, open_page, overlaps, segments, settle, wait_selected
 
 Scheme = Literal["light", "dark"]
-SIZES = [(width, scheme) for width in (1440, 1280, 1152, 900, 720) for scheme in ("light", "dark")]
+SIZES = [
+    # The widths between are for CI; the default run looks at the two that people use most.
+    pytest.param(width, scheme, marks=() if width in {1440, 900} else pytest.mark.slow)
+    for width in (1440, 1280, 1152, 900, 720)
+    for scheme in ("light", "dark")
+]
 
 
 def _open(page: Page, server: str, width: int, scheme: Scheme) -> None:
