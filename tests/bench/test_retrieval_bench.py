@@ -86,7 +86,7 @@ def test_embedding_costs_what_the_model_costs_and_known_texts_next_to_nothing(
     caches = (EmbeddingCache(tmp_path / f"{number}.db") for number in itertools.count())
     cold = plain = float("inf")
     for _ in range(3):
-        # Both sides are the same work within a few per cent; noise is met by more runs of both, not by patience.
+        # Both sides are the same work within a few per cent; noise is met by more runs of both.
         pair = best_of(
             3,
             lambda: CachedEmbedder(ours, next(caches)).embed(texts),
