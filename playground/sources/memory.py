@@ -8,7 +8,7 @@ from typing import Any
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind, Provenance
 from playground.errors import InvalidInputError
 from playground.memory import MemoryKind, MemorySession, MemoryStore, RecalledMemory
-from playground.memory.arguments import checked_id, checked_kinds, checked_number
+from playground.memory.arguments import checked_id, checked_kinds, checked_number, checked_scope
 from playground.scope import MemoryScope, narrow
 
 __all__ = ["MemorySource"]
@@ -65,6 +65,15 @@ class MemorySource:
         self._kinds = checked_kinds(kinds)
         self._min_score = checked_number(0.0 if min_score is None else min_score, "min_score", most=1)
 
+    def scope_within(self, scope: MemoryScope | Mapping[str, Any]) -> MemoryScope:
+        """Return what is read when ``scope`` is asked for: a session's own scope, or a store's narrowed by it.
+
+        Raises:
+            InvalidInputError: When ``scope`` contradicts the pinned one, for a session too.
+        """
+        narrowed = narrow(self._session.scope, checked_scope(scope))
+        return narrowed if self._reads_store else self._session.scope
+
     async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
         """Recall up to ``request.limit`` memories.
 
@@ -73,15 +82,13 @@ class MemorySource:
             CallCancelledError: When the request was cancelled.
         """
         request.signal.raise_if_cancelled()
-        # Checked for a session too, although a session is read at its own scope.
-        reach = narrow(self._session.scope, request.scope)
         recalled = await self._session.recall(
             request.query,
             request.limit,
             recorded_as_of=request.recorded_as_of,
             kinds=self._kinds,
             min_score=self._min_score,
-            scope=reach if self._reads_store else None,
+            scope=self.scope_within(request.scope),
         )
         return [_candidate(memory, recalled.ranking) for memory in recalled]
 

@@ -85,6 +85,14 @@ class TranscriptSource:
         self._embedder = embedder
         self._shelf: VectorShelf | None = None
 
+    def scope_within(self, scope: MemoryScope | Mapping[str, Any]) -> MemoryScope:
+        """Return what is read when ``scope`` is asked for: the pinned scope, narrowed by it.
+
+        Raises:
+            InvalidInputError: When ``scope`` contradicts the pinned one.
+        """
+        return narrow(self._scope, checked_scope(scope))
+
     async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
         """Return the best ``request.limit`` positions, best first, ties by record id.
 
@@ -93,7 +101,7 @@ class TranscriptSource:
             CallCancelledError: When the request was cancelled.
         """
         request.signal.raise_if_cancelled()
-        chats = await self._store.list_chats(narrow(self._scope, request.scope))
+        chats = await self._store.list_chats(self.scope_within(request.scope))
         shown = [chat for chat in chats if chat.chat_id != self._exclude_chat_id]
         # In a thread, so that the event loop and its time limits go on.
         return await asyncio.to_thread(self._ranked, shown, request)
