@@ -8,6 +8,7 @@ from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget, Co
 from playground.compiler.compile import compile_context
 from playground.compiler.compiler import ContextCompiler, ContextCompilerState
 from playground.compiler.manifest import ContextManifest, ManifestEntry, context_warnings
+from playground.compiler.placement import history_messages, request_messages, without_blocks
 from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh
 from playground.compiler.values import (
     ContextBlock,
@@ -74,4 +75,7 @@ __all__ = [
     "compile_context",
     "context_warnings",
     "create_working_memory",
+    "history_messages",
+    "request_messages",
+    "without_blocks",
 ]

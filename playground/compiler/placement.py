@@ -1,4 +1,4 @@
-"""Placement: which blocks of earlier packages still stand in a history.
+"""Placement: where a package's blocks go, and which blocks of earlier packages still stand in a history.
 
 Pure. A block is recognised by the digest of its message's text; string content equals one text part, so that
 a history may be stored as JSON and read back.
@@ -7,17 +7,73 @@ a history may be stored as JSON and read back.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playground.compiler.rendering import CONTEXT_TAG
 from playground.compiler.values import ContextPackage, PlacedEntry, text_digest
-from playground.messages import Message, TextPart, as_message, message_to_json
+from playground.messages import Message, TextPart, as_message, as_messages, message_to_json
 
-__all__ = ["block_text", "history_digests", "is_compiler_block", "placed_entries", "standing_placements"]
+__all__ = [
+    "block_text",
+    "history_digests",
+    "history_messages",
+    "is_compiler_block",
+    "placed_entries",
+    "request_messages",
+    "standing_placements",
+    "without_blocks",
+]
 
-_OPENINGS = (f'<{CONTEXT_TAG} pass="', '<deuz_working_memory revision="')
-_CLOSINGS = (f"</{CONTEXT_TAG}>", "</deuz_working_memory>")
+_APPEND_OPENING = f'<{CONTEXT_TAG} pass="'
+_BLOCK = re.compile(
+    rf'<{CONTEXT_TAG} pass="\d+" step="\d+">\n.*</{CONTEXT_TAG}>'
+    r'|<deuz_working_memory revision="\d+">\n.*</deuz_working_memory>',
+    re.DOTALL,
+)
+
+
+def request_messages(
+    messages: Sequence[Message | Mapping[str, Any]], package: ContextPackage
+) -> tuple[Message, ...]:
+    """Return what to send: ``messages``, then the retrieval block, then working memory as the last message.
+
+    Args:
+        messages: The history that the package was compiled for.
+        package: What ``before_model_call`` or ``compile_context`` gave for it.
+
+    Returns:
+        New values; neither argument is changed. The system messages and everything before stay as they are.
+    """
+    blocks = (message for block in package.blocks for message in block.messages)
+    return (*as_messages(messages), *blocks)
+
+
+def history_messages(
+    messages: Sequence[Message | Mapping[str, Any]], package: ContextPackage
+) -> tuple[Message, ...]:
+    """Return the history after the model call succeeded; the model's answer comes next.
+
+    The retrieval block has joined it. Working memory is gone, except on a model that binds its thinking to the
+    bytes before it (``manifest.placement.tail_kept``): there this step's copy stays, right after the block.
+
+    Args:
+        messages: The history that the package was compiled for.
+        package: What ``before_model_call`` or ``compile_context`` gave for it.
+    """
+    kept = {"append", "ephemeral-tail"} if package.manifest.placement.tail_kept else {"append"}
+    blocks = (block for block in package.blocks if block.placement in kept)
+    return (*as_messages(messages), *(message for block in blocks for message in block.messages))
+
+
+def without_blocks(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
+    """Return the messages that no compiler wrote: what a summary of the history may be made of.
+
+    A record that a summary repeats would come back as somebody's words, without its origin, and a summary of
+    working memory would compete with its current state.
+    """
+    return tuple(message for message in as_messages(messages) if not is_compiler_block(message))
 
 
 def standing_placements(
@@ -27,7 +83,7 @@ def standing_placements(
     if not placed:
         return ()
     texts = (block_text(message) for message in map(as_message, messages))
-    digests = {text_digest(text) for text in texts if text is not None and text.startswith(_OPENINGS[0])}
+    digests = {text_digest(text) for text in texts if text is not None and text.startswith(_APPEND_OPENING)}
     return tuple(entry for entry in placed if entry.block_digest in digests)
 
 
@@ -73,12 +129,9 @@ def block_text(message: Message) -> str | None:
 
 
 def is_compiler_block(message: Message) -> bool:
-    """Whether a message is a compiler's block: an opening tag begins it and its closing tag ends it."""
+    """Whether a message is a compiler's block: a whole opening tag begins it and its closing tag ends it."""
     text = block_text(message)
-    return text is not None and any(
-        text.startswith(opening) and text.endswith(closing)
-        for opening, closing in zip(_OPENINGS, _CLOSINGS, strict=True)
-    )
+    return text is not None and _BLOCK.fullmatch(text) is not None
 
 
 def _message_digest(message: Message) -> str:

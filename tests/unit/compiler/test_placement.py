@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from playground import ContextCandidate, create_working_memory
-from playground.compiler.placement import is_compiler_block, standing_placements
+from playground import ContextCandidate, ContextPackage, create_working_memory
+from playground.compiler.placement import (
+    history_messages,
+    is_compiler_block,
+    request_messages,
+    standing_placements,
+    without_blocks,
+)
 from playground.compiler.values import PlacedEntry, text_digest
 from playground.messages import Message, TextPart, as_message
 from tests.builders import compiled, offer, reasons
@@ -129,3 +135,55 @@ def test_working_memory_tails_are_recognised_as_compiler_blocks() -> None:
     assert is_compiler_block(tail.messages[0])
     assert not is_compiler_block(QUESTION)
     assert not is_compiler_block(Message("user", '<deuz_context pass="1" step="0"> is what it starts with'))
+
+
+class TestWhereTheBlocksGo:
+    """R87, R90, R91, R96, R108: what is sent, what stays, and what a summary may see."""
+
+    HISTORY = (Message("system", "You help."), Message("user", "How do I deploy?"))
+
+    def both(self, *, tail_kept: bool) -> ContextPackage:
+        return compiled(
+            offer(ContextCandidate("a", "Deploys need a green CI run.", 1.0)),
+            working_memory=create_working_memory(scope="t", goal="Ship.", now=0),
+            tail_kept=tail_kept,
+        )
+
+    def test_r87_r90_the_block_comes_after_the_messages_it_was_compiled_for_and_the_tail_last(self) -> None:
+        package = self.both(tail_kept=False)
+        block, tail = (block.messages[0] for block in package.blocks)
+        assert request_messages(self.HISTORY, package) == (*self.HISTORY, block, tail)
+
+    def test_r91_the_tail_does_not_join_the_history_of_an_ordinary_model(self) -> None:
+        package = self.both(tail_kept=False)
+        assert history_messages(self.HISTORY, package) == (*self.HISTORY, package.blocks[0].messages[0])
+
+    def test_r96_a_kept_copy_stands_right_after_the_block_of_its_step(self) -> None:
+        package = self.both(tail_kept=True)
+        assert history_messages(self.HISTORY, package) == request_messages(self.HISTORY, package)
+
+    def test_dictionaries_are_taken_too_and_nothing_is_changed(self) -> None:
+        history = [{"role": "user", "content": "How do I deploy?"}]
+        sent = request_messages(history, self.both(tail_kept=False))
+        assert [message.role for message in sent] == ["user"] * 3
+        assert history == [{"role": "user", "content": "How do I deploy?"}]
+
+    def test_r108_a_summary_is_made_without_blocks_and_kept_tails(self) -> None:
+        history = history_messages(self.HISTORY, self.both(tail_kept=True))
+        assert without_blocks((*history, Message("assistant", "On it."))) == (
+            *self.HISTORY,
+            Message("assistant", "On it."),
+        )
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            'What does <deuz_context pass="1" step="0"> mean?',
+            '<deuz_context pass="1" step="0">\nI never close it.',
+            '<deuz_context pass="one" step="0">\nx</deuz_context>',
+            '<deuz_working_memory revision="0">\nx</deuz_context>',
+            '<deuz_context pass="1" step="0">\nx</deuz_context> and on I go',
+        ],
+    )
+    def test_text_that_only_looks_like_a_block_is_somebodys_words(self, text: str) -> None:
+        assert without_blocks([Message("user", text)]) == (Message("user", text),)
