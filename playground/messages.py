@@ -98,9 +98,21 @@ class UnknownPart:
 Part = TextPart | ImagePart | ToolUsePart | ToolResultPart | ReasoningPart | UnknownPart
 
 
+class _WorkedOut:
+    """Room on a message for what was worked out of it once; no fields, so that nothing else sees them."""
+
+    __slots__ = ("_base_tokens", "_digest")
+
+    _base_tokens: float  # written and read by playground.tokens
+    _digest: str  # written and read by playground.compiler.history
+
+
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(_WorkedOut):
     """One turn of a conversation.
+
+    What a message holds must not change once it is made, the data in its parts included: its digest and its
+    count are remembered on it, until it is gone. To change one, make another.
 
     Attributes:
         role: ``system``, ``user``, ``assistant`` or ``tool``.
