@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
+import re
+from collections.abc import Mapping
 from typing import Any, Self, SupportsFloat
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,7 +18,11 @@ __all__ = ["RecordedValue", "Value", "as_float", "whole_number"]
 
 LARGEST_WHOLE_NUMBER = 2**53  # above it floats, and JSON readers that use them, no longer count by one
 
+TEXT_KEY = "$deuzText"  # an object with this single key holds the pieces of a text that JSON would change
+
 _NOT_VALID = " is not valid: "
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BETWEEN_HALVES = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
 
 
 class Value(BaseModel):
@@ -54,6 +61,46 @@ class RecordedValue(Value):
     """A value of a recorded format: camelCase in JSON, either spelling accepted when read."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+    def to_json(self) -> str:
+        """Return canonical JSON: declared key order, no spaces, absent fields left out; encodes to UTF-8.
+
+        A lone surrogate is written as its escape. Two that JSON would join to one character on reading, as no
+        escape prevents, stand as the pieces of ``{"$deuzText": [...]}``; ``from_json`` puts them together.
+
+        Raises:
+            InvalidInputError: When free data in it has no JSON form.
+        """
+        data = self.model_dump(mode="python", by_alias=True, exclude_none=True)
+        try:
+            return _canonical(data)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInputError(
+                f"{type(self).__name__} has no JSON form: {error}.", remedy="Hold plain JSON data in it."
+            ) from None
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read what ``to_json`` wrote, without loss.
+
+        Raises:
+            InvalidInputError: For text that is no JSON, an unknown version or a malformed field.
+        """
+        try:
+            data = json.loads(text, object_hook=_whole_text)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInputError(
+                f"{cls.__name__} is not JSON: {error}.", remedy="Pass the text that to_json wrote."
+            ) from None
+        version = cls.model_fields.get("version")
+        if version is not None:
+            found = data.get("version") if isinstance(data, Mapping) else None
+            if found != version.default or isinstance(found, bool):
+                raise InvalidInputError(
+                    f"{cls.__name__} has version {found!r:.50}.",
+                    remedy=f"This release reads version {version.default}.",
+                )
+        return cls.parse(data)
 
 
 def invalid_input(value: type[BaseModel], error: ValidationError) -> InvalidInputError:
@@ -103,3 +150,43 @@ def as_float(number: SupportsFloat) -> float:
         return float(number)
     except OverflowError:
         return math.inf
+
+
+def _canonical(data: Any) -> str:
+    text = _json(data)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        if TEXT_KEY in text or _BETWEEN_HALVES.search(text):
+            text = _json(_in_pieces(data))
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return text
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _in_pieces(value: Any) -> Any:
+    if isinstance(value, str):
+        pieces = _BETWEEN_HALVES.split(value)
+        return {TEXT_KEY: pieces} if len(pieces) > 1 else value
+    if isinstance(value, Mapping):
+        if any(isinstance(key, str) and _BETWEEN_HALVES.search(key) for key in value):
+            raise ValueError("a key holds two halves of a character as if they were two")
+        if _whole_text(value) is not value:
+            raise ValueError(f"{TEXT_KEY} stands for a text in pieces")
+        return {key: _in_pieces(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_pieces(item) for item in value]
+    return value
+
+
+def _whole_text(data: Mapping[str, Any]) -> Any:
+    """Undo ``_in_pieces``; what only looks like it stays plain data."""
+    pieces = data.get(TEXT_KEY)
+    if len(data) == 1 and isinstance(pieces, list | tuple) and all(isinstance(piece, str) for piece in pieces):
+        text = "".join(pieces)
+        if len(pieces) > 1 and _BETWEEN_HALVES.split(text) == list(pieces):
+            return text
+    return data

@@ -6,8 +6,6 @@ It carries identifiers, digests, queries and token counts, never the content of 
 from __future__ import annotations
 
 import html
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, overload
 
@@ -50,7 +48,6 @@ Fallback = Literal["pass-limit", "source-failed"]
 EstimatorName = Literal["heuristic", "tokenizer", "provider"]
 SELECTED_REASONS: frozenset[Reason] = frozenset({"mandatory", "ranked", "reallocated"})
 MANIFEST_VERSION: Literal[1] = 1
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class ManifestEntry(NamedTuple):
@@ -253,32 +250,6 @@ class ContextManifest(RecordedValue):
     @field_serializer("entries")
     def _write_entries(self, entries: ManifestEntries) -> list[dict[str, Any]]:
         return [_entry_json(entry) for entry in entries]
-
-    def to_json(self) -> str:
-        """Return canonical JSON: declared key order, no spaces, absent fields left out; encodes to UTF-8."""
-        data = self.model_dump(mode="python", by_alias=True, exclude_none=True)
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Read what ``to_json`` wrote, without loss.
-
-        Raises:
-            InvalidInputError: For text that is no JSON, an unknown version or a malformed field.
-        """
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError(
-                f"The manifest is not JSON: {error}.", remedy="Pass the text that to_json wrote."
-            ) from None
-        found = data.get("version") if isinstance(data, Mapping) else None
-        if found != MANIFEST_VERSION or isinstance(found, bool):
-            raise InvalidInputError(
-                f"The manifest has version {found!r}.", remedy=f"This release reads version {MANIFEST_VERSION}."
-            )
-        return cls.parse(data)
 
     @property
     def digest(self) -> str:

@@ -184,7 +184,7 @@ class WorkingMemorySnapshot(RecordedValue):
                 raise InvalidInputError("an item id stands twice in one list")
         if self.tasks and self.tasks.active_task_id is not None and self.active_task is None:
             raise InvalidInputError("the active task is not in the task list")
-        size = len(self.to_json().encode("utf-8", "surrogatepass"))
+        size = len(self.to_json().encode())
         if size > SNAPSHOT_BYTES:
             raise InvalidInputError(f"the snapshot has {size:,} bytes of JSON, above {SNAPSHOT_BYTES:,}")
         return self
@@ -195,10 +195,6 @@ class WorkingMemorySnapshot(RecordedValue):
         if self.tasks is None:
             return None
         return next((task for task in self.tasks.list if task.id == self.tasks.active_task_id), None)
-
-    def to_json(self) -> str:
-        """Return the recorded JSON, absent fields left out; ``parse_json`` reads it back without loss."""
-        return self.model_dump_json(by_alias=True, exclude_none=True)
 
 
 def create_working_memory(

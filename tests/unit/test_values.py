@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import Field, field_validator
@@ -82,3 +83,96 @@ def test_numbers_that_are_not_finite_are_refused() -> None:
     for bad in (float("nan"), float("inf")):
         with pytest.raises(InvalidInputError):
             Ratio(value=bad)
+
+
+class Note(RecordedValue):
+    """A recorded value with a version, nested values and free data, for these tests."""
+
+    version: Literal[3] = 3
+    long_name: str = ""
+    sizes: tuple[RecordedSize, ...] = ()
+    absent: str | None = None
+    free: dict[str, Any] = Field(default_factory=dict)
+
+
+def test_r154_a_recorded_value_is_written_as_canonical_json() -> None:
+    note = Note(long_name="é\n\x00", sizes=(RecordedSize(),), free={"b": None, "a": [1.5, True]})
+    assert note.to_json() == (
+        '{"version":3,"longName":"é\\n\\u0000","sizes":[{"maxWidth":1}],"free":{"b":null,"a":[1.5,true]}}'
+    )
+    assert Note.from_json(note.to_json()) == note
+    assert Note.from_json(note.to_json().encode()) == note
+    assert Note.from_json('{"version": 3, "long_name": "either spelling"}').long_name == "either spelling"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800",
+        "x\udc00",
+        "a\udc00\ud800b",
+        "\ud83d\ude00",
+        "\ud83d\ud83d\ude00\ude00",
+        "x\ud83d\ude00y\ud83d\ude00\U0001f600",
+        "\U0001f600",
+        "\\ud83d\\ude00",
+        "\u2028\x7f",
+    ],
+)
+def test_any_text_survives_json_that_encodes_to_utf8(text: str) -> None:
+    note = Note(long_name=text, free={"deep": [{"text": text}]})
+    written = note.to_json().encode()
+    assert Note.from_json(written) == note
+    assert json.loads(written)["version"] == 3
+
+
+def test_halves_of_a_character_stand_as_pieces_and_all_else_as_it_is() -> None:
+    assert Note(long_name="\ud83d\ude00!").to_json() == (
+        '{"version":3,"longName":{"$deuzText":["\\ud83d","\\ude00!"]},"sizes":[],"free":{}}'
+    )
+    assert '"longName":"\\ud83d!"' in Note(long_name="\ud83d!").to_json()
+
+
+@pytest.mark.parametrize(
+    "lookalike",
+    [["a", "b"], ["\ud83d\ude00"], ["\ud83d", 5], ["\ud83d"], [], "text", None, {"$deuzText": ["x", "y"]}],
+    ids=repr,
+)
+def test_what_only_looks_like_pieces_stays_plain_data(lookalike: Any) -> None:
+    note = Note(free={"$deuzText": lookalike, "more": {"$deuzText": lookalike}})
+    if lookalike == ["\ud83d\ude00"]:  # its own text is written in pieces, and comes back from them
+        assert "$deuzText" in note.to_json()
+    assert Note.from_json(note.to_json()) == note
+
+
+@pytest.mark.parametrize(
+    "free",
+    [
+        {"x": {1, 2}},
+        {"x": float("nan")},
+        {"\ud83d\ude00": 1},
+        {"x": [{"\ud83d\ude00": "\ud83d\ude00"}]},
+        {"$deuzText": ["\ud83d", "\ude00"]},
+        {"x": {"$deuzText": ("\ud83d", "\ude00")}},
+    ],
+    ids=repr,
+)
+def test_free_data_without_a_json_form_is_refused_rather_than_changed(free: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match="Note has no JSON form"):
+        Note(free=free).to_json()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "3", "{}", "\x00", "[" * 100_000, b"\xff", None, 5, '{"version":3,"other":1}'],
+    ids=lambda text: repr(text)[:30],
+)
+def test_r159_text_that_is_not_the_recorded_value_is_the_callers_mistake(text: Any) -> None:
+    with pytest.raises(InvalidInputError, match="Note"):
+        Note.from_json(text)
+
+
+@pytest.mark.parametrize("version", [0, 2, 4, "3", None, 3.5, True, [3]])
+def test_r246_another_version_of_a_recorded_value_is_refused(version: object) -> None:
+    with pytest.raises(InvalidInputError, match="Note has version"):
+        Note.from_json(json.dumps({"version": version}))

@@ -225,7 +225,7 @@ def test_r64_a_manifest_round_trips_without_loss(context_tokens: int) -> None:
 
 
 def test_r64_ids_with_any_character_round_trip() -> None:
-    ids = ["\ud800", "\x00", '"', "\U0001f600", "\u2028", "\\"]
+    ids = ["\ud800", "\ud83d\ude00", "\x00", '"', "\U0001f600", "\u2028", "\\"]
     manifest = compiled(offer(*(ContextCandidate(i, i, 0.0) for i in ids), source_id="\udfff<")).manifest
     manifest.to_json().encode("utf-8")
     read = ContextManifest.from_json(manifest.to_json())
