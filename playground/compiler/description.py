@@ -63,6 +63,7 @@ def describe(
             required_tokens=offers.required_tokens,
             frame_tokens=selection.frame_tokens,
             rest_tokens=selection.rest_tokens,
+            share_ratios=budget.shares,
         ),
         estimator=inputs.estimator_kind or EstimatorKind(kind=inputs.estimator.kind),
         placement=PlacementSummary(

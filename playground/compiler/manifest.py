@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, ove
 
 from pydantic import ConfigDict, Field, field_serializer, field_validator, model_validator
 
+from playground.compiler.budget import ContextBudget, ContextShares
 from playground.compiler.per_kind import PerKind
 from playground.compiler.values import Kind, SourceStatus, text_digest
 from playground.errors import InvalidInputError, PlaygroundError
@@ -180,6 +181,17 @@ class BudgetSummary(RecordedValue):
     """What the blocks cost without their records, where no mandatory record paid for it."""
     rest_tokens: int
     """What the kinds divided among them."""
+    share_ratios: ContextShares
+    """The share knobs: the part of the rest that each kind is granted."""
+
+    def knobs(self) -> ContextBudget:
+        """Return the budget that was compiled under."""
+        return ContextBudget(
+            ratio=self.ratio,
+            max_tokens=self.max_tokens,
+            working_memory_tokens=self.working_memory_tokens,
+            shares=self.share_ratios,
+        )
 
 
 class EstimatorKind(RecordedValue):

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from playground import (
+    ContextBudget,
     ContextCandidate,
     ContextManifest,
     ContextPackage,
@@ -13,6 +14,7 @@ from playground import (
     Provenance,
     SourceError,
     TokenEstimator,
+    compile_context,
     context_warnings,
     create_working_memory,
 )
@@ -305,6 +307,18 @@ def test_the_numbers_behind_the_selection_are_recorded() -> None:
     assert budget.required_tokens == 0
     assert budget.rest_tokens == 500 - budget.frame_tokens
     assert dict(budget.shares) == {kind: budget.rest_tokens if kind == "rag" else 0 for kind in KINDS}
+
+
+def test_the_budget_can_be_rebuilt_from_a_manifest_that_was_written_and_read() -> None:
+    knobs = {
+        "ratio": 0.04267,
+        "max_tokens": 777,
+        "working_memory_tokens": 55,
+        "shares": {"memory": 0.1 / 3, "rag": 0.4, "transcript": 0.0, "skills": 0.5},
+    }
+    package = compile_context(results=[], messages=[], input_tokens=9_000, used_tokens=0, budget=knobs)
+    recorded = ContextManifest.from_json(package.manifest.to_json())
+    assert recorded.budget.knobs() == ContextBudget.parse(knobs)
 
 
 def test_the_frame_has_a_row_an_entry_and_a_column_a_field() -> None:

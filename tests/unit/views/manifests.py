@@ -58,6 +58,7 @@ def manifest(*entries: ManifestEntry, failed: tuple[str, ...] = (), **budget: An
         "required_tokens": 150,
         "frame_tokens": 20,
         "rest_tokens": 800,
+        "share_ratios": {"memory": 0.35, "rag": 0.35, "transcript": 0.15, "skills": 0.15},
     }
     return ContextManifest(
         entries=rows,
