@@ -49,10 +49,17 @@ class PlaygroundError(Exception):
         message: What is wrong, in one sentence.
         remedy: What the reader can do about it; appended to the message.
         **fields: Facts kept as attributes of the same name (subclasses name theirs).
+
+    Attributes:
+        code: Stable name of the kind of error.
+        retryable: Whether the same call may succeed later.
+        fatal_execution: Whether the run must end: nothing may turn the error into a failed source or into
+            something that a model may try again. Errors of other packages may carry the attribute too.
     """
 
     code: ClassVar[str] = "playground_error"
     retryable: ClassVar[bool] = False
+    fatal_execution: ClassVar[bool] = False
 
     def __init__(self, message: str, *, remedy: str = "", **fields: Any) -> None:
         super().__init__(f"{message} {remedy}".strip())

@@ -5,107 +5,66 @@ The stateful shell around the pure stages. One instance serves one run; calls ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from playground.cancel import CancelToken
+from playground.compiler.asking import Asking
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
+from playground.compiler.candidates import ContextCandidate
 from playground.compiler.compile import compile_context
-from playground.compiler.manifest import (
-    EstimatorKind,
-    EstimatorName,
-    Fallback,
-    Refresh,
-    context_warnings,
-    estimator_kind_of,
-)
-from playground.compiler.placement import history_digests, placed_entries, standing_placements
-from playground.compiler.querying import (
-    DEFAULT_TIME_LIMIT,
-    budget_hints,
-    check_sources,
-    query_sources,
-)
-from playground.compiler.refresh import (
-    DEFAULT_CONTEXT_REFRESH,
-    ContextRefresh,
-    LastRefresh,
-    build_query,
-    due_reason,
-)
-from playground.compiler.values import (
-    ContextCandidate,
-    ContextPackage,
-    ContextSource,
-    ContextSourceRequest,
-    PlacedEntry,
-    SourceResult,
-)
+from playground.compiler.history import history_digests
+from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh, context_warnings
+from playground.compiler.orphans import to_ask_again, with_orphans
+from playground.compiler.placement import placed_entries, standing_placements
+from playground.compiler.querying import DEFAULT_TIME_LIMIT
+from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh, due_reason
+from playground.compiler.reporting import Attribute, CompileObserver, CompileReport, compile_attributes
+from playground.compiler.settings import CompilerSettings
+from playground.compiler.state import ContextCompilerState, previous_prefix
+from playground.compiler.step_input import OnWarning, StepInput, checked_callback
+from playground.compiler.values import ContextPackage, ContextSource, PlacedEntry, SourceResult, TextKey
 from playground.concurrency import Turns, run_sync
-from playground.errors import InvalidInputError, SourceError
-from playground.messages import Message, as_messages
-from playground.models import ModelSpec, keeps_tail
+from playground.errors import InvalidInputError, InvalidRequestError, Phase, SourceError
+from playground.messages import Message
+from playground.models import ModelSpec
 from playground.scope import MemoryScope
 from playground.tokens import TokenEstimator
-from playground.values import RecordedValue, whole_number
+from playground.values import whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["ContextCompiler", "ContextCompilerState"]
 
-
-class ContextCompilerState(RecordedValue):
-    """What a compiler knows between two steps, format version 1; plain data without any record text."""
-
-    version: Literal[1] = 1
-    """Version of the recorded format."""
-    passes: int = 0
-    """Retrievals so far."""
-    last_refresh: LastRefresh | None = None
-    """The last retrieval."""
-    placed: tuple[PlacedEntry, ...] = ()
-    """Every record that a package put into the history."""
-    last_package: str | None = None
-    """Reference of the last stored package, once a run store wrote it."""
-    refresh_requested: bool = False
-    """Whether the host asked for a refresh that has not run yet."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
-    """Digests of the messages that one step's request held, its append block included."""
+class _Plan:
+    """What one compile of a step starts from.
 
-    step: int
-    digests: tuple[str, ...]
+    Attributes:
+        state: What is known before this step places anything.
+        results: What the sources answered, without orphans.
+        refresh: Why the sources were asked, or ``reused``.
+        fallback: What had to give way.
+        redacted: Whether the step replaces a package that a forget redacted.
+    """
 
-    def begins(self, digests: tuple[str, ...]) -> bool:
-        return digests[: len(self.digests)] == self.digests
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """The checked arguments of one ``before_model_call``."""
-
-    run_id: str
-    step: int
-    history: tuple[Message, ...]
-    model: ModelSpec
-    overhead_tokens: int
-    working_memory: WorkingMemorySnapshot | None
-    refresh: bool
-    estimator_kind: EstimatorKind | None
-    signal: CancelToken
-
-    @property
-    def active_task_id(self) -> str | None:
-        task = self.working_memory.active_task if self.working_memory else None
-        return task.id if task else None
+    state: ContextCompilerState
+    results: tuple[SourceResult, ...]
+    refresh: Refresh
+    fallback: Fallback | None
+    redacted: bool
 
 
 class ContextCompiler:
     """Prepares the context of each model call of one run.
 
-    Calls on one instance are served one after the other, also from several threads and event loops.
+    Calls on one instance are served one after the other, also from several threads and event loops. A preview:
+    arguments may still change; the recorded formats carry a version.
 
     Args:
         sources: Asked in this order; ids are unique.
@@ -114,11 +73,17 @@ class ContextCompiler:
         refresh: When the sources are asked again; a mapping is merged over the defaults.
         estimator: Counts everything of this run.
         estimator_kind: What the counts rest on; recorded in the manifest.
-        on_warning: Called once for each failed optional source; what it raises is ignored.
+        state: What an earlier instance knew, as ``state()`` gave it or as its recorded form. The instance then
+            compiles the same context. A record whose block a compaction removed comes back with the next
+            refresh; a mandatory one is asked of its source at once.
+        on_warning: Called once for each failed optional source, in each step; what it raises is ignored.
         time_limit: Seconds that one source may take, above 0.
+        clock: Time in ns, for reports alone; no compile depends on it.
+        observer: Hears of each compile, see ``CompileReport``; what it raises is ignored.
 
     Raises:
-        InvalidInputError: When an argument is malformed, or two sources share an id.
+        InvalidInputError: When an argument is malformed, two sources share an id, or the scope contradicts what
+            a source is pinned to.
     """
 
     def __init__(
@@ -130,40 +95,44 @@ class ContextCompiler:
         refresh: ContextRefresh | Mapping[str, Any] = DEFAULT_CONTEXT_REFRESH,
         estimator: TokenEstimator | None = None,
         estimator_kind: EstimatorKind | EstimatorName | Mapping[str, Any] | None = None,
-        on_warning: Callable[[Mapping[str, str]], None] | None = None,
+        state: ContextCompilerState | Mapping[str, Any] | None = None,
+        on_warning: OnWarning | None = None,
         time_limit: float = DEFAULT_TIME_LIMIT,
+        clock: Callable[[], int] = time.time_ns,
+        observer: CompileObserver | None = None,
     ) -> None:
-        self._sources = check_sources(sources)
-        self._scope = MemoryScope.parse({} if scope is None else scope)
-        self._budget = ContextBudget.parse(budget)
-        self._refresh = ContextRefresh.parse(refresh)
-        self._estimator = TokenEstimator() if estimator is None else estimator
-        if not isinstance(self._estimator, TokenEstimator):
-            raise InvalidInputError("The estimator is not a TokenEstimator.", remedy="Wrap it in one.")
-        self._estimator_kind = estimator_kind_of(estimator_kind)
-        self._on_warning = on_warning
-        if isinstance(time_limit, bool) or not isinstance(time_limit, int | float) or not time_limit > 0:
-            raise InvalidInputError(f"The time limit is {time_limit!r:.50}.", remedy="Give seconds above 0.")
-        self._time_limit = time_limit
+        self._settings = CompilerSettings.checked(
+            sources=sources,
+            scope=scope,
+            budget=budget,
+            refresh=refresh,
+            estimator=estimator,
+            estimator_kind=estimator_kind,
+            time_limit=time_limit,
+        )
+        self._on_warning = checked_callback(on_warning, "on_warning")
+        self._clock = checked_callback(clock, "clock") or time.time_ns
+        self._observer = checked_callback(observer, "observer")
         self._turns = Turns()
-        self._state = ContextCompilerState()
+        self._state = ContextCompilerState.parse({} if state is None else state)
         # Requests of the host, counted: one that comes while a step runs is not served by that step.
-        self._requested = self._served = 0
-        self._placed_texts: dict[tuple[str, str], ContextCandidate] = {}
-        self._previous: _Request | None = None
-        self._current: _Request | None = None
+        self._requested, self._served = int(self._state.refresh_requested), 0
+        self._texts: dict[TextKey, ContextCandidate] = {}
+        self._last_plan: tuple[int, _Plan] | None = None
 
     def request_refresh(self) -> None:
         """Ask the sources again in the next step, whatever ``min_steps`` says."""
         self._requested += 1
 
-    def state(self) -> ContextCompilerState:
-        """Return what this compiler knows; a frozen value."""
-        return self._state.model_copy(update={"refresh_requested": self._requested > self._served})
+    def package_stored(self, reference: str) -> None:
+        """Record where the host keeps the last package; part of the state from now on."""
+        if not isinstance(reference, str):
+            raise InvalidInputError(f"The reference is a {type(reference).__name__}.", remedy="Pass a string.")
+        self._state = self._state.model_copy(update={"last_package": reference})
 
-    def before_model_call_sync(self, **step: Any) -> ContextPackage:
-        """Do what ``before_model_call`` does, from synchronous code."""
-        return run_sync(self.before_model_call(**step))
+    def state(self) -> ContextCompilerState:
+        """Return what this compiler knows; a frozen value that ``to_json`` records."""
+        return self._state.model_copy(update={"refresh_requested": self._requested > self._served})
 
     async def before_model_call(
         self,
@@ -175,8 +144,11 @@ class ContextCompiler:
         overhead_tokens: int = 0,
         working_memory: WorkingMemorySnapshot | Mapping[str, Any] | None = None,
         refresh: bool = False,
+        redacted: bool = False,
         estimator_kind: EstimatorKind | EstimatorName | Mapping[str, Any] | None = None,
         signal: CancelToken | None = None,
+        accounting: Mapping[str, Any] | None = None,
+        on_warning: OnWarning | None = None,
     ) -> ContextPackage:
         """Return the blocks to add to one model call, and why.
 
@@ -188,13 +160,18 @@ class ContextCompiler:
             overhead_tokens: Tool schemas, output schema and framing, in tokens.
             working_memory: Rendered as the tail.
             refresh: Ask the sources again now, whatever ``min_steps`` says.
+            redacted: The package of this step was redacted by a forget: ask the sources again now, past
+                ``min_steps`` and ``max_passes``, and place no text that this instance knew before.
             estimator_kind: What the counts of this step rest on.
             signal: Cancels the call while sources are asked.
+            accounting: Handed to the sources, each with a ``request_id`` of its own, so that what a query costs
+                can be charged to the run.
+            on_warning: In place of the compiler's, for this step; the sources may use it too.
 
         Returns:
-            The package. Put its append block into the history, after ``messages``, once the model call
-            succeeded; the tail ends this request only, except where ``manifest.placement.tail_kept`` is set.
-            A block that is not found in a later request is placed again, from what this instance retrieved.
+            The package. ``request_messages`` gives what to send, ``history_messages`` the history after the
+            model call succeeded. A block that is not found in a later request is placed again, from what this
+            instance retrieved.
 
         Raises:
             InvalidInputError: For malformed input.
@@ -202,171 +179,206 @@ class ContextCompiler:
             CallCancelledError: When ``signal`` is set before the sources have answered.
             Exception: What a required source raised, the very object; the compiler's state is unchanged.
         """
-        kind = self._estimator_kind if estimator_kind is None else estimator_kind_of(estimator_kind)
-        call = _Call(
+        call = StepInput.checked(
             run_id=run_id,
-            step=whole_number(step, "step"),
-            history=as_messages(messages),
-            model=ModelSpec.parse(model),
-            overhead_tokens=whole_number(overhead_tokens, "overhead_tokens"),
-            working_memory=None if working_memory is None else WorkingMemorySnapshot.parse(working_memory),
+            step=step,
+            messages=messages,
+            model=model,
+            overhead_tokens=overhead_tokens,
+            working_memory=working_memory,
             refresh=refresh,
-            estimator_kind=kind,
-            signal=CancelToken() if signal is None else signal,
+            redacted=redacted,
+            estimator_kind=estimator_kind,
+            signal=signal,
+            accounting=accounting,
+            on_warning=on_warning,
         )
-        if not isinstance(call.signal, CancelToken):
-            raise InvalidInputError("The signal is not a CancelToken.", remedy="Pass a CancelToken.")
         async with self._turns.turn():
-            return await self._step(call)
+            return await self._reported(call, self._step)
 
-    async def _step(self, call: _Call) -> ContextPackage:
-        used_tokens = self._estimator.estimate(call.history) + call.overhead_tokens
+    async def on_overflow(self, *, input_tokens: int, **step: Any) -> ContextPackage:
+        """Return the step's package once more, smaller, after the provider refused the request as too long.
+
+        From the answers that the step had: no source is asked and no pass is spent. What this package places
+        takes the place of what the refused one placed.
+
+        Args:
+            input_tokens: What the request may take now, in tokens; never more than the model accepts.
+            **step: As for ``before_model_call``, with the messages as they are now. ``refresh`` was served by
+                the step already and is not looked at.
+
+        Raises:
+            InvalidInputError: For malformed input.
+            InvalidRequestError: When this instance has not compiled that step.
+            ContextBudgetExceededError: When mandatory content does not fit; its phase is ``overflow-retry``.
+        """
+        limit = whole_number(input_tokens, "input_tokens")
+        call = StepInput.checked(**step)
+        call = replace(call, input_tokens=min(call.input_tokens, limit))
+        async with self._turns.turn():
+            return await self._reported(call, self._again)
+
+    def before_model_call_sync(self, **step: Any) -> ContextPackage:
+        """Do what ``before_model_call`` does, from synchronous code."""
+        return run_sync(self.before_model_call(**step))
+
+    def on_overflow_sync(self, **step: Any) -> ContextPackage:
+        """Do what ``on_overflow`` does, from synchronous code."""
+        return run_sync(self.on_overflow(**step))
+
+    async def _step(self, call: StepInput) -> ContextPackage:
+        if call.redacted:
+            # Before anything else: whatever happens next, a forgotten text must not come back from here.
+            self._texts.clear()
+            self._last_plan = None
         requested = self._requested
-        due, fallback, state = self._due(call)
-        state = _without_retried(state, call)
-        if due is None:
-            results = self._reused(call, state)
-        else:
-            results = await self._query(call, used_tokens)
-            _raise_required_failure(results)
-            if any(result.status != "skipped" for result in results):
-                state = _refreshed(state, step=call.step, active=call.active_task_id, passes=state.passes + 1)
-        digests = history_digests(call.history)
-        previous = self._current if self._current and self._current.step < call.step else self._previous
-        package = compile_context(
-            results=results,
-            messages=call.history,
-            input_tokens=call.model.input_tokens,
-            used_tokens=used_tokens,
-            budget=self._budget,
-            working_memory=call.working_memory,
-            estimator=self._estimator,
-            run_id=call.run_id,
-            step=call.step,
-            retrieval_pass=state.passes,
-            refresh=due or "reused",
-            placed=state.placed,
-            fallback=fallback,
-            tail_kept=keeps_tail(call.model.model_id),
-            cache_prefix_changed=previous is not None and not previous.begins(digests),
-            estimator_kind=call.estimator_kind,
-        )
+        used_tokens = self._used_tokens(call)
+        plan = await self._planned(call, used_tokens, requested > self._served)
+        refreshed = plan.state.last_refresh is not self._state.last_refresh
+        package = self._compile(call, plan, used_tokens)
         # Nothing is remembered before the compile succeeded.
-        if state.last_refresh is not self._state.last_refresh:
+        self._last_plan = (call.step, plan)
+        if refreshed:
             self._served = requested
-        self._remember(state, package, results)
-        self._previous = previous
-        appended = [block.messages[0] for block in package.blocks if block.placement == "append"]
-        self._current = _Request(call.step, (*digests, *history_digests(appended)))
-        self._warn(package)
+        elif call.refresh or call.redacted:
+            self._requested = max(self._requested, self._served + 1)
         return package
 
-    def _remember(
-        self, state: ContextCompilerState, package: ContextPackage, results: Sequence[SourceResult]
-    ) -> None:
-        placed = placed_entries(package)
-        offered = {
-            (result.source_id, candidate.record_id, candidate.digest): candidate
-            for result in results
-            for candidate in result.candidates
-        }
-        for entry in placed:
-            candidate = offered[entry.source, entry.record_id, entry.digest]
-            self._placed_texts[entry.source, entry.record_id] = candidate
-        self._state = state.model_copy(update={"placed": (*state.placed, *placed)})
+    async def _again(self, call: StepInput) -> ContextPackage:
+        if self._last_plan is None or self._last_plan[0] != call.step:
+            raise InvalidRequestError(
+                f"Step {call.step} has not been compiled by this instance.",
+                remedy="Call before_model_call for the step first.",
+            )
+        if call.redacted and not self._last_plan[1].redacted:
+            raise InvalidRequestError(
+                f"The answers that step {call.step} had may hold what was forgotten.",
+                remedy="Call before_model_call with redacted=True.",
+            )
+        plan = replace(self._last_plan[1], refresh="overflow-retry")
+        return self._compile(call, plan, self._used_tokens(call), phase="overflow-retry")
 
-    def _due(self, call: _Call) -> tuple[Refresh | None, Fallback | None, ContextCompilerState]:
+    async def _planned(self, call: StepInput, used_tokens: int, requested: bool) -> _Plan:
+        """Decide whether to ask the sources, and ask them."""
         state = self._state
         due = due_reason(
             last=state.last_refresh,
             step=call.step,
             active_task_id=call.active_task_id,
-            requested=call.refresh or self._requested > self._served,
-            min_steps=self._refresh.min_steps,
+            requested=call.refresh or requested,
+            redacted=call.redacted,
+            min_steps=self._settings.refresh.min_steps,
         )
-        if due is None or state.last_refresh is None or state.passes < self._refresh.max_passes:
-            return due, None, state
-        # Reported once: the refresh that could not be served is used up.
-        return None, "pass-limit", _refreshed(state, step=state.last_refresh.step, active=call.active_task_id)
+        fallback: Fallback | None = None
+        last = state.last_refresh
+        if due is not None and due != "redacted" and last and state.passes >= self._settings.refresh.max_passes:
+            # Reported once: the refresh that cannot be served is used up.
+            due, fallback = None, "pass-limit"
+            state = state.refreshed(step=last.step, active_task_id=call.active_task_id, passes=state.passes)
+        asking = Asking(self._settings, call, used_tokens, lambda warning: self._warn(call, warning))
+        results, retrieved = asking.nobody(), False
+        if due is not None:
+            results, retrieved = await asking.everybody(state.passes + 1)
+        if retrieved:
+            state = state.refreshed(step=call.step, active_task_id=call.active_task_id, passes=state.passes + 1)
+        else:
+            orphans = state.orphans(standing_placements(state.placed, call.messages))
+            missing = to_ask_again(orphans, self._texts)
+            results = await asking.for_mandatory(missing, state.passes, results)
+        for result in results:
+            if result.required and result.status == "failed":
+                raise result.error or SourceError("The source failed.", source_id=result.source_id)
+        return _Plan(state, results, due or "reused", fallback, call.redacted)
 
-    async def _query(self, call: _Call, used_tokens: int) -> tuple[SourceResult, ...]:
-        request = ContextSourceRequest(
-            query=build_query(call.history, call.working_memory),
-            scope=self._scope,
-            limit=self._refresh.candidates_per_source,
-            signal=call.signal,
+    def _compile(
+        self, call: StepInput, plan: _Plan, used_tokens: int, *, phase: Phase = "compile"
+    ) -> ContextPackage:
+        # A reference that came since the step was planned is no part of the plan.
+        state = plan.state.model_copy(update={"last_package": self._state.last_package})
+        orphans = state.orphans(standing_placements(state.placed, call.messages))
+        results = with_orphans(plan.results, orphans, self._texts)
+        digests = history_digests(call.messages)
+        previous = previous_prefix(state, call.step)
+        package = compile_context(
+            results=results,
+            messages=call.messages,
+            input_tokens=call.input_tokens,
+            used_tokens=used_tokens,
+            budget=self._settings.budget,
+            working_memory=call.working_memory,
+            estimator=self._settings.estimator,
             run_id=call.run_id,
             step=call.step,
-            messages=call.history,
+            retrieval_pass=state.passes,
+            refresh=plan.refresh,
+            placed=state.placed,
+            phase=phase,
+            redacted=plan.redacted,
+            fallback=plan.fallback,
+            tail_kept=call.tail_kept,
+            cache_prefix_changed=previous is not None and not previous.begins(digests),
+            estimator_kind=call.estimator_kind or self._settings.estimator_kind,
         )
-        context_tokens = self._budget.context_tokens(call.model.input_tokens - used_tokens)
-        tail_tokens = self._tail_tokens(call.working_memory)
-        hints = budget_hints(self._budget, context_tokens=context_tokens, tail_tokens=tail_tokens)
-        return await query_sources(self._sources, request, hints=hints, time_limit=self._time_limit)
+        placed = placed_entries(package)
+        appended = [block.messages[0] for block in package.blocks if block.placement == "append"]
+        self._state = state.with_request(call.step, (*digests, *history_digests(appended)), placed)
+        self._keep_texts(results, (*state.placed, *placed))
+        return package
 
-    def _reused(self, call: _Call, state: ContextCompilerState) -> tuple[SourceResult, ...]:
-        """Results that ask nobody and offer again what was placed and no longer stands in the history."""
-        standing = {
-            (entry.source, entry.record_id, entry.digest)
-            for entry in standing_placements(state.placed, call.history)
-        }
-        gone = {key: text for key, text in self._placed_texts.items() if (*key, text.digest) not in standing}
-        return tuple(
-            SourceResult(
-                source_id=source.id,
-                kind=source.kind,
-                required=source.required,
-                status="reused",
-                candidates=tuple(text for (source_id, _), text in gone.items() if source_id == source.id),
-            )
-            for source in self._sources
-        )
+    def _keep_texts(self, results: Sequence[SourceResult], placed: Sequence[PlacedEntry]) -> None:
+        """Keep the texts of the latest placements, so that they can come back; forget all others."""
+        latest = {(entry.source, entry.record_id): entry.text_key for entry in placed}
+        wanted = set(latest.values())
+        for result in results:
+            for candidate in result.candidates:
+                key = (result.source_id, candidate.record_id, str(candidate.digest))
+                if key in wanted:
+                    self._texts[key] = candidate
+        self._texts = {key: text for key, text in self._texts.items() if key in wanted}
 
-    def _tail_tokens(self, working_memory: WorkingMemorySnapshot | None) -> int:
-        if working_memory is None:
-            return 0
-        tail = compile_context(
-            results=(),
-            messages=(),
-            input_tokens=2**53,
-            used_tokens=0,
-            budget=self._budget,
-            working_memory=working_memory,
-            estimator=self._estimator,
-        )
-        return tail.manifest.budget.selected_tokens
+    def _used_tokens(self, call: StepInput) -> int:
+        return self._settings.estimator.estimate(call.messages) + call.overhead_tokens
 
-    def _warn(self, package: ContextPackage) -> None:
-        if self._on_warning is None:
-            return
+    async def _reported(
+        self, call: StepInput, compiled: Callable[[StepInput], Awaitable[ContextPackage]]
+    ) -> ContextPackage:
+        """Compile, then tell the observer and, of failed sources, the host."""
+        started = 0 if self._observer is None else self._clock()
+        try:
+            package = await compiled(call)
+        except BaseException as error:
+            self._observe(call, started, {}, type(error).__name__)
+            raise
+        if self._observer is not None:
+            self._observe(call, started, compile_attributes(package.manifest))
         for warning in context_warnings(package.manifest):
-            try:
-                self._on_warning(warning)
-            except Exception:  # noqa: BLE001, S112  # a host's callback must not break the step
-                continue
+            self._warn(call, warning)
+        return package
+
+    def _observe(
+        self, call: StepInput, started: int, attributes: Mapping[str, Attribute], error: str | None = None
+    ) -> None:
+        if self._observer is None:
+            return
+        report = CompileReport(
+            run_id=call.run_id,
+            step=call.step,
+            started_ns=started,
+            ended_ns=self._clock(),
+            attributes=attributes,
+            error=error,
+        )
+        _quietly(self._observer, report)
+
+    def _warn(self, call: StepInput, warning: Mapping[str, Any]) -> None:
+        callback = call.on_warning or self._on_warning
+        if callback is not None:
+            _quietly(callback, warning)
 
 
-def _refreshed(
-    state: ContextCompilerState, *, step: int, active: str | None, passes: int | None = None
-) -> ContextCompilerState:
-    return state.model_copy(
-        update={
-            "passes": state.passes if passes is None else passes,
-            "last_refresh": LastRefresh(step=step, active_task_id=active),
-        }
-    )
-
-
-def _without_retried(state: ContextCompilerState, call: _Call) -> ContextCompilerState:
-    """Return the state without what an earlier try of this very step placed in vain."""
-    if all(entry.step != call.step for entry in state.placed):
-        return state
-    standing = standing_placements(state.placed, call.history)
-    kept = tuple(entry for entry in state.placed if entry.step != call.step or entry in standing)
-    return state.model_copy(update={"placed": kept})
-
-
-def _raise_required_failure(results: Sequence[SourceResult]) -> None:
-    for result in results:
-        if result.required and result.status == "failed":
-            raise result.error or SourceError("The source failed.", source_id=result.source_id)
+def _quietly(callback: Callable[[Any], object], value: object) -> None:
+    """Call a host's function; what it raises must not break the step."""
+    try:
+        callback(value)
+    except Exception as error:  # noqa: BLE001  # a host's function may raise anything
+        _log.warning("A callback of the host raised %s; the step goes on.", type(error).__name__)

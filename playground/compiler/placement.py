@@ -6,18 +6,16 @@ a history may be stored as JSON and read back.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playground.compiler.rendering import CONTEXT_TAG
 from playground.compiler.values import ContextPackage, PlacedEntry, text_digest
-from playground.messages import Message, TextPart, as_message, as_messages, message_to_json
+from playground.messages import Message, TextPart, as_message, as_messages
 
 __all__ = [
     "block_text",
-    "history_digests",
     "history_messages",
     "is_compiler_block",
     "placed_entries",
@@ -112,11 +110,6 @@ def placed_entries(package: ContextPackage) -> tuple[PlacedEntry, ...]:
     )
 
 
-def history_digests(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Return a digest a message, equal for string content and one text part."""
-    return tuple(map(_message_digest, messages))
-
-
 def block_text(message: Message) -> str | None:
     """Return a user message's text when it is one text and nothing else, as every block is."""
     if message.role != "user":
@@ -132,15 +125,3 @@ def is_compiler_block(message: Message) -> bool:
     """Whether a message is a compiler's block: a whole opening tag begins it and its closing tag ends it."""
     text = block_text(message)
     return text is not None and _BLOCK.fullmatch(text) is not None
-
-
-def _message_digest(message: Message) -> str:
-    data = message_to_json(message)
-    if isinstance(message.content, str):
-        data["content"] = [{"type": "text", "text": message.content}]
-    return text_digest(json.dumps(data, sort_keys=True, ensure_ascii=False, default=_type_name))
-
-
-def _type_name(value: object) -> str:
-    # What JSON cannot hold must not bring an address or a set's order into a digest.
-    return type(value).__name__

@@ -19,22 +19,31 @@ from playground.compiler.values import (
     ContextSource,
     ContextSourceRequest,
     Kind,
+    ScopedSource,
     SourceResult,
 )
 from playground.concurrency import run_sync
 from playground.errors import CallCancelledError, InvalidInputError, SourceError, SourceTimeoutError
+from playground.scope import MemoryScope
 
-__all__ = ["DEFAULT_TIME_LIMIT", "budget_hints", "check_sources", "query_sources", "run_sync"]
+__all__ = ["DEFAULT_TIME_LIMIT", "budget_hints", "check_sources", "query_sources", "run_sync", "until_done"]
 
 DEFAULT_TIME_LIMIT = 30.0  # seconds that one source may take
 SIGNAL_SECONDS = 0.05  # how often a caller's signal is looked at while sources are asked
 
 
-def check_sources(sources: Sequence[ContextSource]) -> tuple[ContextSource, ...]:
+def check_sources(
+    sources: Sequence[ContextSource], scope: MemoryScope | None = None
+) -> tuple[ContextSource, ...]:
     """Return the sources as a tuple.
 
+    Args:
+        sources: In the order in which they are asked.
+        scope: What they will be asked to stay within, checked where a source says what it is pinned to.
+
     Raises:
-        InvalidInputError: When one lacks id, kind, required or query, two share an id, or a kind is unknown.
+        InvalidInputError: When one lacks id, kind, required or query, two share an id, a kind is unknown, or
+            the scope contradicts what a source is pinned to.
     """
     if not isinstance(sources, Iterable):
         raise InvalidInputError("The sources are not a list.", remedy="Pass a list of sources.")
@@ -54,6 +63,8 @@ def check_sources(sources: Sequence[ContextSource]) -> tuple[ContextSource, ...]
                 f"Two sources have the id {source.id!r}.", remedy="Give one of them another id."
             )
         seen.add(source.id)
+        if scope is not None and isinstance(source, ScopedSource):
+            source.scope_within(scope)
     return checked
 
 
@@ -69,24 +80,28 @@ async def query_sources(
     *,
     hints: Mapping[Kind, int] | None = None,
     time_limit: float = DEFAULT_TIME_LIMIT,
+    even_blank: bool = False,
 ) -> tuple[SourceResult, ...]:
     """Ask all sources concurrently and return one result each, in source order.
 
     Args:
         sources: Unique ids, see ``check_sources``.
         request: What each is asked; ``budget_tokens`` is replaced by the hint of its kind, and each source gets
-            a signal of its own, which is set when nobody waits for it any more.
+            a signal of its own, which is set when nobody waits for it any more. Where there is accounting, its
+            ``request_id`` gets the source's id at its end.
         hints: Tokens of each kind's share.
         time_limit: Seconds that each source may take; then it counts as failed.
+        even_blank: Ask although the query is blank: for records that no query has to find.
 
     Returns:
         Status ``skipped`` for every source when the query is blank; else ``ok``, or ``failed`` with the error.
 
     Raises:
         CallCancelledError: When ``request.signal`` is set, before or while the sources are asked.
+        Exception: What a source raised, where its ``fatal_execution`` is set.
     """
     request.signal.raise_if_cancelled()
-    if not request.query.strip():
+    if not request.query.strip() and not even_blank:
         return tuple(_result(source, request, status="skipped") for source in sources)
     signals = [CancelToken(request.signal) for _ in sources]
     tasks = [
@@ -94,13 +109,7 @@ async def query_sources(
         for source, signal in zip(sources, signals, strict=True)
     ]
     try:
-        waiting = set(tasks)
-        while waiting:
-            # A token may be set by any thread and wakes nobody up; it is looked at often enough.
-            done, waiting = await asyncio.wait(waiting, timeout=SIGNAL_SECONDS, return_when="FIRST_EXCEPTION")
-            request.signal.raise_if_cancelled()
-            for task in done:
-                task.result()
+        await until_done(tasks, request.signal)
     finally:
         for task, signal in zip(tasks, signals, strict=True):
             if not task.done():
@@ -109,10 +118,27 @@ async def query_sources(
     return tuple(task.result() for task in tasks)
 
 
+async def until_done(tasks: Iterable[asyncio.Task[Any]], signal: CancelToken) -> None:
+    """Wait until all tasks are done; what one raises comes at once, and so does a cancellation.
+
+    Raises:
+        CallCancelledError: When ``signal`` is set meanwhile.
+    """
+    waiting = set(tasks)
+    while waiting:
+        # A token may be set by any thread and wakes nobody up; it is looked at often enough.
+        done, waiting = await asyncio.wait(waiting, timeout=SIGNAL_SECONDS, return_when="FIRST_EXCEPTION")
+        signal.raise_if_cancelled()
+        for task in done:
+            task.result()
+
+
 async def _ask(
     source: ContextSource, request: ContextSourceRequest, hint: int, time_limit: float, signal: CancelToken
 ) -> SourceResult:
-    asked = replace(request, budget_tokens=hint, signal=signal)
+    asked = replace(
+        request, budget_tokens=hint, signal=signal, accounting=_accounting_of(source, request.accounting)
+    )
     limit = asyncio.timeout(time_limit)
     try:
         async with limit:
@@ -126,7 +152,10 @@ async def _ask(
             raise
         # Nobody cancelled this task: the source raised it, or something inside the source was cancelled.
         return _result(source, request, status="failed", error=_unexpected(source, "was cancelled from inside"))
-    except Exception as error:  # noqa: BLE001  # a source may raise anything; the manifest says what
+    except Exception as error:
+        # A source may raise anything; the manifest says what.
+        if getattr(error, "fatal_execution", False) is True:
+            raise
         if not limit.expired():
             return _result(source, request, status="failed", error=error)
         signal.cancel()
@@ -146,6 +175,13 @@ async def _answer(source: ContextSource, asked: ContextSourceRequest) -> object:
         raise
     except BaseException as error:
         raise _unexpected(source, f"raised {type(error).__name__}") from error
+
+
+def _accounting_of(source: ContextSource, accounting: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the accounting with a request id of the source's own: one of each query, equal on a replay."""
+    if accounting is None or "request_id" not in accounting:
+        return accounting
+    return {**accounting, "request_id": f"{accounting['request_id']}/{source.id}"}
 
 
 def _unexpected(source: ContextSource, what: str) -> SourceError:

@@ -5,8 +5,8 @@ Pure functions of the step, the state and the history.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
@@ -21,6 +21,7 @@ __all__ = [
     "QUERY_LENGTH",
     "ContextRefresh",
     "LastRefresh",
+    "RewriteQuery",
     "build_query",
     "due_reason",
 ]
@@ -34,6 +35,10 @@ def _count(value: object) -> int:
 
 
 Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
+Number = Annotated[int, BeforeValidator(_count)]
+
+RewriteQuery = Callable[[str], Any]
+"""``rewrite_query(query) -> str``, plain or async."""
 
 
 class ContextRefresh(RecordedValue):
@@ -45,12 +50,14 @@ class ContextRefresh(RecordedValue):
     """Retrievals in one run, at least 1."""
     candidates_per_source: Count = 16
     """What each source is asked for, at least 1."""
+    rewrite_query: RewriteQuery | None = Field(default=None, exclude=True)
+    """Makes a better query of each, by a model for example; none by default. A blank answer asks nobody."""
 
 
 class LastRefresh(RecordedValue):
     """The last retrieval: when it was and which task was active."""
 
-    step: int
+    step: Number
     """Its model step."""
     active_task_id: str | None = None
     """The active task; no task is a value too."""
@@ -66,9 +73,15 @@ def due_reason(
     step: int,
     active_task_id: str | None,
     requested: bool,
+    redacted: bool = False,
     min_steps: int,
 ) -> Refresh | None:
-    """Return why a refresh is due, or ``None``; a request of the host is not bound by ``min_steps``."""
+    """Return why a refresh is due, or ``None``; of several reasons the first that stands here.
+
+    Only a changed task is bound by ``min_steps``.
+    """
+    if redacted:
+        return "redacted"
     if last is None:
         return "initial"
     if requested:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, runtime_checkable
+
+from pydantic import BeforeValidator, Field
 
 from playground.cancel import CancelToken
 from playground.compiler.candidates import ContextCandidate, Provenance, in_rank_order, text_digest
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from playground.compiler.manifest import ContextManifest
 
 __all__ = [
+    "DIGEST_PATTERN",
     "KINDS",
     "BlockSpan",
     "ContextBlock",
@@ -27,8 +30,10 @@ __all__ = [
     "Kind",
     "PlacedEntry",
     "Provenance",
+    "ScopedSource",
     "SourceResult",
     "SourceStatus",
+    "TextKey",
     "text_digest",
 ]
 
@@ -37,7 +42,10 @@ SourceStatus = Literal["ok", "skipped", "failed", "reused"]
 BlockPlacement = Literal["append", "ephemeral-tail"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _STATUSES: frozenset[str] = frozenset(get_args(SourceStatus))
-LARGEST_WHOLE_NUMBER = 2**53  # above it floats, and JSON readers that use them, no longer count by one
+DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
+
+TextKey = tuple[str, str, str]
+"""Source, record id and digest: which text of which record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,14 @@ class SourceResult:
             object.__setattr__(self, "limit", whole_number(self.limit, "A source result's limit"))
 
 
+def _number(value: object) -> int:
+    return whole_number(value, "A number of a placed entry")
+
+
+Number = Annotated[int, BeforeValidator(_number)]
+Digest = Annotated[str, Field(pattern=DIGEST_PATTERN)]
+
+
 class PlacedEntry(RecordedValue):
     """A record that an earlier package put into the history."""
 
@@ -106,20 +122,25 @@ class PlacedEntry(RecordedValue):
     """That source's kind."""
     record_id: str
     """Identifier within the source."""
-    revision: int | None = None
+    revision: Number | None = None
     """The revision that was placed."""
-    digest: str
+    digest: Digest
     """``sha256:<hex>`` of the placed text."""
-    tokens: int
+    tokens: Number
     """What it cost, in tokens."""
     mandatory: bool = False
     """Whether it had to be placed."""
-    step: int
+    step: Number
     """The model step whose package placed it."""
-    retrieval_pass: int
+    retrieval_pass: Number
     """The retrieval pass that found it, from 1."""
-    block_digest: str
+    block_digest: Digest
     """``sha256:<hex>`` of the block's text; tells whether the block still stands in a history."""
+
+    @property
+    def text_key(self) -> TextKey:
+        """Source, record id and digest: which text of which record this is."""
+        return (self.source, self.record_id, self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,3 +238,15 @@ class ContextSource(Protocol):
 
     async def query(self, request: ContextSourceRequest) -> Sequence[ContextCandidate]:
         """Return at most ``request.limit`` candidates, and an empty list where nothing was found."""
+
+
+@runtime_checkable
+class ScopedSource(Protocol):
+    """A source that is pinned to a scope."""
+
+    def scope_within(self, scope: MemoryScope) -> MemoryScope:
+        """Return the scope at which it counts where the compiler's scope is ``scope``.
+
+        Raises:
+            InvalidInputError: When the two contradict each other.
+        """

@@ -1,0 +1,80 @@
+"""Orphans: records whose block left the history at a compaction, offered again beside what sources answer.
+
+Pure. Only the latest placement of a record comes back, from the texts that the instance has retrieved; the
+records compete for the budget like any other, and what does not fit is an orphan in the next step again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from playground.compiler.candidates import ContextCandidate
+from playground.compiler.values import PlacedEntry, SourceResult, TextKey
+
+__all__ = ["to_ask_again", "with_orphans"]
+
+
+def to_ask_again(orphans: Sequence[PlacedEntry], texts: Mapping[TextKey, ContextCandidate]) -> frozenset[str]:
+    """Return the ids of the sources that must be asked at once for mandatory records without a known text."""
+    return frozenset(entry.source for entry in orphans if entry.mandatory and entry.text_key not in texts)
+
+
+def with_orphans(
+    results: Sequence[SourceResult],
+    orphans: Sequence[PlacedEntry],
+    texts: Mapping[TextKey, ContextCandidate],
+) -> tuple[SourceResult, ...]:
+    """Return the results with the orphans whose text is known among the candidates of their source.
+
+    An orphan stays away where its source has just offered the record in that revision or a newer one. A
+    mandatory one also stays away where its source answered without it: no limit cuts mandatory candidates, so
+    it is no longer there. Orphans do not use up the source's limit.
+    """
+    return tuple(
+        _with_known(
+            result,
+            [
+                texts[entry.text_key]
+                for entry in orphans
+                if entry.source == result.source_id and entry.text_key in texts
+            ],
+        )
+        for result in results
+    )
+
+
+def _with_known(result: SourceResult, known: Sequence[ContextCandidate]) -> SourceResult:
+    offered: dict[str, int] = {}
+    for candidate in result.candidates:
+        offered[candidate.record_id] = max(offered.get(candidate.record_id, -1), _revision(candidate))
+    back = [
+        candidate
+        for candidate in known
+        if _revision(candidate) > offered.get(candidate.record_id, -2)
+        and not (candidate.mandatory and result.status == "ok")
+    ]
+    if not back:
+        return result
+    merged = replace(result, candidates=(*result.candidates, *back), limit=None)
+    return replace(merged, limit=_widened(merged.ranked, back, result.limit))
+
+
+def _widened(
+    ranked: Sequence[ContextCandidate], back: Sequence[ContextCandidate], limit: int | None
+) -> int | None:
+    """Return the limit under which as many of the source's own candidates are considered as before."""
+    if limit is None:
+        return None
+    returned = set(map(id, back))
+    optional = [candidate for candidate in ranked if not candidate.mandatory]
+    own = 0
+    for position, candidate in enumerate(optional):
+        own += id(candidate) not in returned
+        if own > limit:
+            return position
+    return len(optional)
+
+
+def _revision(candidate: ContextCandidate) -> int:
+    return -1 if candidate.revision is None else candidate.revision

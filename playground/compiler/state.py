@@ -1,0 +1,104 @@
+"""What a compiler knows between two steps, as plain data, and what follows from it.
+
+Pure. A state holds identifiers, digests and counts, never the text of a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from playground.compiler.history import prefix_digest
+from playground.compiler.refresh import LastRefresh
+from playground.compiler.values import DIGEST_PATTERN, PlacedEntry
+from playground.values import RecordedValue, whole_number
+
+__all__ = ["ContextCompilerState", "RequestPrefix", "previous_prefix"]
+
+
+def _count(value: object) -> int:
+    return whole_number(value, "A number of a compiler's state")
+
+
+Count = Annotated[int, BeforeValidator(_count)]
+
+
+class RequestPrefix(RecordedValue):
+    """The messages that one step's request began with: its history and its retrieval block."""
+
+    step: Count
+    """The model step, from 0."""
+    count: Count
+    """How many messages."""
+    digest: Annotated[str, Field(pattern=DIGEST_PATTERN)]
+    """``sha256:<hex>`` of their digests."""
+
+    @classmethod
+    def of(cls, step: int, digests: Sequence[str]) -> RequestPrefix:
+        """Return the prefix that these digests of messages make."""
+        return cls(step=step, count=len(digests), digest=prefix_digest(digests, len(digests)))
+
+    def begins(self, digests: Sequence[str]) -> bool:
+        """Whether a request whose messages have these digests starts with this prefix."""
+        return self.count <= len(digests) and prefix_digest(digests, self.count) == self.digest
+
+
+class ContextCompilerState(RecordedValue):
+    """What a compiler knows between two steps, format version 1; plain data without any record text."""
+
+    version: Literal[1] = 1
+    """Version of the recorded format."""
+    passes: Count = 0
+    """Retrievals so far."""
+    last_refresh: LastRefresh | None = None
+    """The last retrieval."""
+    placed: tuple[PlacedEntry, ...] = ()
+    """Every record that a package put into the history, oldest first."""
+    last_package: str | None = None
+    """Reference of the last stored package, once the host said where it keeps it."""
+    refresh_requested: bool = False
+    """Whether the host asked for a refresh that has not run yet."""
+    prefix: RequestPrefix | None = None
+    """What the newest request began with."""
+    earlier_prefix: RequestPrefix | None = None
+    """What the newest request of an earlier step began with, for a step that is tried again."""
+
+    def refreshed(self, *, step: int, active_task_id: str | None, passes: int) -> ContextCompilerState:
+        """Return the state after a refresh ran, or was used up without running."""
+        last = LastRefresh(step=step, active_task_id=active_task_id)
+        return self.model_copy(update={"passes": passes, "last_refresh": last})
+
+    def with_request(
+        self, step: int, digests: Sequence[str], placed: Sequence[PlacedEntry]
+    ) -> ContextCompilerState:
+        """Return the state after a package was made for ``step``.
+
+        Args:
+            step: The model step.
+            digests: Of the messages that the request begins with, the new block included.
+            placed: What the new block holds. Placements of an earlier try of this very step that are the same
+                count once.
+        """
+        new = set(placed)
+        kept = tuple(entry for entry in self.placed if entry not in new)
+        return self.model_copy(
+            update={
+                "placed": (*kept, *placed),
+                "prefix": RequestPrefix.of(step, digests),
+                "earlier_prefix": previous_prefix(self, step),
+            }
+        )
+
+    def orphans(self, standing: Sequence[PlacedEntry]) -> tuple[PlacedEntry, ...]:
+        """Return the latest placement of each record whose text no longer stands in the history."""
+        here = {entry.text_key for entry in standing}
+        latest = {(entry.source, entry.record_id): entry for entry in self.placed}
+        return tuple(entry for entry in latest.values() if entry.text_key not in here)
+
+
+def previous_prefix(state: ContextCompilerState, step: int) -> RequestPrefix | None:
+    """Return what the newest known request of a step before ``step`` began with."""
+    known = (state.prefix, state.earlier_prefix)
+    return next((prefix for prefix in known if prefix is not None and prefix.step < step), None)
