@@ -10,6 +10,7 @@
     ├── SourceError                  a source could not answer
     │   └── SourceTimeoutError       a source did not answer in time
     ├── CallCancelledError           somebody cancelled the call
+    ├── ExecutionError               the run itself cannot go on
     ├── DocumentError                one file of an upload cannot be read
     ├── EmbeddingUnavailableError    the embedding model cannot be loaded
     ├── StaleRevisionError           somebody else changed the record first
@@ -29,6 +30,7 @@ __all__ = [
     "ContextBudgetExceededError",
     "DocumentError",
     "EmbeddingUnavailableError",
+    "ExecutionError",
     "InvalidInputError",
     "InvalidRequestError",
     "PlaygroundError",
@@ -162,6 +164,13 @@ class CallCancelledError(PlaygroundError):
     """The call was cancelled through its token; nothing needs to be done."""
 
     code = "cancelled"
+
+
+class ExecutionError(PlaygroundError):
+    """The run itself cannot go on, since its ledger refused for example; the host must act."""
+
+    code = "execution_failed"
+    fatal_execution = True
 
 
 class DocumentError(PlaygroundError):
