@@ -2,30 +2,29 @@
 
 A ``ChunkSearch`` is what ``RagSource(retrieve=…)`` takes: called with a query, a count and a cancel token it
 answers chunks with scores in 0 to 1. Where no query vector can be had it goes on lexically, and every chunk
-says so in ``match``.
+says so in ``match``. A run that is to pay for the query's embedding is named in ``accounting``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 
+from playground.accounting import Charge
 from playground.cancel import CancelToken
 from playground.errors import EmbeddingUnavailableError, InvalidInputError
+from playground.retrieval.charging import EmbedQuery, embed_charged
 from playground.retrieval.chunking import Chunk, ScoredChunk
 from playground.retrieval.corpus import search_text
 from playground.retrieval.fusion import RRF_K, convex, scaled_rrf
 from playground.retrieval.hits import Hit, ranked
-from playground.retrieval.index import VectorIndex, Vectors
+from playground.retrieval.index import VectorIndex
 from playground.retrieval.lexical import LexicalIndex
 
 __all__ = ["ChunkSearch", "EmbedQuery", "Fusion", "Reranker", "SearchMode"]
 
 SearchMode = Literal["hybrid", "dense", "lexical"]
 Fusion = Literal["rrf", "convex"]
-
-EmbedQuery = Callable[[str], Vectors | None]
-"""Gives the query's vector, ``(d,)`` of unit length, or ``None`` when it has none."""
 
 Reranker = Callable[[str, Sequence[ScoredChunk]], Sequence[ScoredChunk]]
 """Gives the same chunks with other scores in 0 to 1."""
@@ -76,24 +75,42 @@ class ChunkSearch:
         self._rrf_k = rrf_k
         self._reranker = reranker
 
-    def __call__(self, query: str, top_k: int, signal: CancelToken | None = None) -> list[ScoredChunk]:
-        """Search in the mode this object was made with."""
+    def __call__(
+        self,
+        query: str,
+        top_k: int,
+        signal: CancelToken | None = None,
+        charge: Charge | None = None,
+        **options: Unpack[Charge],
+    ) -> list[ScoredChunk]:
+        """Search in the mode this object was made with.
+
+        Args:
+            query: Any text.
+            top_k: At most this many chunks.
+            signal: Stops before the next stage.
+            charge: The options in one mapping, as ``RagSource`` hands them over.
+            **options: Whom to charge for the query's embedding, see ``embed_charged``; nobody by default.
+        """
+        merged: Charge = {**options, **(charge or {})}
         match self.mode:
             case "hybrid":
-                return self.hybrid(query, top_k, signal)
+                return self.hybrid(query, top_k, signal, **merged)
             case "dense":
-                return self.dense(query, top_k, signal)
+                return self.dense(query, top_k, signal, **merged)
             case "lexical":
-                return self.lexical(query, top_k, signal)
+                return self.lexical(query, top_k, signal, **merged)
 
-    def hybrid(self, query: str, top_k: int, signal: CancelToken | None = None) -> list[ScoredChunk]:
+    def hybrid(
+        self, query: str, top_k: int, signal: CancelToken | None = None, **charge: Unpack[Charge]
+    ) -> list[ScoredChunk]:
         """Fuse the ranking by meaning with the ranking by words.
 
         Scores are the fusion's: reciprocal rank sums divided by the largest possible one, or convex sums.
         Without a query vector the answer is the lexical one.
         """
         stage = self._per_stage_k or top_k
-        near = self._nearest(query, stage, signal)
+        near = self._nearest(query, stage, signal, charge)
         if not near:
             return self.lexical(query, top_k, signal)
         by_words = self._lexical.search(query, stage)
@@ -103,26 +120,34 @@ class ChunkSearch:
             fused = scaled_rrf([[hit.id for hit in near], [hit.id for hit in by_words]], k=self._rrf_k)
         return self._answer(query, fused, top_k, "hybrid")
 
-    def dense(self, query: str, top_k: int, signal: CancelToken | None = None) -> list[ScoredChunk]:
+    def dense(
+        self, query: str, top_k: int, signal: CancelToken | None = None, **charge: Unpack[Charge]
+    ) -> list[ScoredChunk]:
         """Rank by cosine, clipped at 0. Without a query vector the answer is the lexical one."""
-        near = self._nearest(query, top_k, signal)
+        near = self._nearest(query, top_k, signal, charge)
         if near is None:
             return self.lexical(query, top_k, signal)
         return self._answer(query, near, top_k, "dense")
 
-    def lexical(self, query: str, top_k: int, signal: CancelToken | None = None) -> list[ScoredChunk]:
-        """Rank by BM25; scores are divided by the query's best."""
+    def lexical(
+        self,
+        query: str,
+        top_k: int,
+        signal: CancelToken | None = None,
+        **_charge: Unpack[Charge],
+    ) -> list[ScoredChunk]:
+        """Rank by BM25; scores are divided by the query's best. Nothing is embedded and nobody charged."""
         if signal is not None:
             signal.raise_if_cancelled()
         return self._answer(query, self._lexical.search_scaled(query, top_k), top_k, "lexical")
 
-    def _nearest(self, query: str, k: int, signal: CancelToken | None) -> list[Hit] | None:
+    def _nearest(self, query: str, k: int, signal: CancelToken | None, charge: Charge) -> list[Hit] | None:
         if signal is not None:
             signal.raise_if_cancelled()
         if self._index is None or self._embed_query is None:
             return None
         try:
-            vector = self._embed_query(query)
+            vector = embed_charged(self._embed_query, query, **charge)
         except EmbeddingUnavailableError:
             return None
         return None if vector is None else self._index.search(vector, k)

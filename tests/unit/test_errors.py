@@ -31,6 +31,7 @@ EVERY = (
     SourceError("Down.", source_id="rag"),
     SourceTimeoutError("Late.", source_id="rag"),
     errors.CallCancelledError("Stopped."),
+    errors.ExecutionError("The ledger refused."),
     DocumentError("Unreadable.", name="a.pdf"),
     EmbeddingUnavailableError("Missing.", model="minilm"),
     StaleRevisionError(record_id="r", expected_revision=1, actual_revision=2),
