@@ -202,7 +202,10 @@ class ContextSourceRequest:
         run_id: The run the step belongs to.
         step: The model step, from 0.
         messages: The request so far; read only.
-        accounting: Where the host charges usage to; ``None`` outside a run.
+        accounting: Whom a source may charge for what it uses; ``None`` outside a run. ``{"execution": …,
+            "request_id": …}``, see ``playground.accounting.Accounting``; a compiler gives each query a
+            ``request_id`` of its own, ``<run>/context/<step>/<pass>/<source>``, which is the same when the step
+            is replayed. A host that asks a source itself may set it, and ``on_warning``, the same way.
         on_warning: Where a source reports what is worth knowing.
         recorded_as_of: Read what was known at that time, in ms; the compiler never sets it.
     """
