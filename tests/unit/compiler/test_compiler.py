@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -22,54 +21,8 @@ from playground import (
     TokenEstimator,
     create_working_memory,
 )
-from playground.compiler.values import Kind
 from playground.messages import Message, message_to_json
-
-MODEL = {"provider": "openai", "model_id": "gpt-5", "context_window": 20_000, "max_output_tokens": 4_000}
-QUESTION = {"role": "user", "content": "How do I deploy?"}
-RECORD = ContextCandidate("r1", "Deploys need a green CI run.", 0.9)
-
-
-@dataclass
-class Spy:
-    """A source that answers ``found`` and keeps what it was asked."""
-
-    found: Sequence[ContextCandidate] = (RECORD,)
-    id: str = "rag"
-    kind: Kind = "rag"
-    required: bool = False
-    fails: BaseException | None = None
-    seconds: float = 0.0
-    asked: list[ContextSourceRequest] = field(default_factory=list)
-
-    async def query(self, request: ContextSourceRequest) -> Sequence[ContextCandidate]:
-        self.asked.append(request)
-        await asyncio.sleep(self.seconds)
-        if self.fails is not None:
-            raise self.fails
-        return self.found
-
-
-def step(compiler: ContextCompiler, number: int = 0, **changed: Any) -> ContextPackage:
-    call = {"run_id": "run", "step": number, "messages": [QUESTION], "model": MODEL, **changed}
-    return compiler.before_model_call_sync(**call)
-
-
-def appended(history: Sequence[Any], package: ContextPackage) -> list[Any]:
-    blocks = [block for block in package.blocks if block.placement == "append"]
-    return [*history, *(message for block in blocks for message in block.messages)]
-
-
-def tasks(active: str | None, revision: int = 0) -> Any:
-    memory = create_working_memory(
-        scope="t",
-        tasks={
-            "list": [{"id": "a", "title": "Ship it"}, {"id": "b", "title": "Test it"}],
-            "active_task_id": active,
-        },
-        now=0,
-    )
-    return memory.model_copy(update={"revision": revision})
+from tests.host import MODEL, QUESTION, RECORD, Spy, appended, step, tasks
 
 
 class TestArguments:
