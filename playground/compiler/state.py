@@ -48,7 +48,7 @@ class RequestPrefix(RecordedValue):
 class ContextCompilerState(RecordedValue):
     """What a compiler knows between two steps, format version 1; plain data without any record text."""
 
-    version: Literal[1] = 1
+    version: Annotated[Literal[1], BeforeValidator(_count)] = 1
     """Version of the recorded format."""
     passes: Count = 0
     """Retrievals so far."""
