@@ -10,7 +10,7 @@ import base64
 import binascii
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from playground.errors import InvalidInputError
 
@@ -34,6 +34,12 @@ __all__ = [
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: frozenset[str] = frozenset(get_args(Role))
+# Most of all data; asked for first, because an ABC answers slowly.
+_SCALARS = (str, int, float, type(None))
+_MAPPINGS = (dict, Mapping)
+_CONTENTS = (str, tuple)
+_LISTS = (list, tuple)
+_BYTES = (bytes, bytearray)
 # An object with this single key stands for bytes in JSON.
 BYTES_KEY = "$deuzBytes"
 
@@ -96,6 +102,7 @@ class UnknownPart:
 
 
 Part = TextPart | ImagePart | ToolUsePart | ToolResultPart | ReasoningPart | UnknownPart
+_PARTS = get_args(Part)
 
 
 class _WorkedOut:
@@ -129,7 +136,7 @@ class Message(_WorkedOut):
             raise InvalidInputError(
                 f"A message has the role {self.role!r}.", remedy=f"Use one of {sorted(ROLES)}."
             )
-        if not isinstance(self.content, str | tuple):
+        if not isinstance(self.content, _CONTENTS):
             raise InvalidInputError("A message's content is neither a string nor a tuple of parts.")
 
     @property
@@ -146,7 +153,7 @@ def as_message(value: Message | Mapping[str, Any]) -> Message:
     """
     if isinstance(value, Message):
         return value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, _MAPPINGS):
         raise InvalidInputError(
             f"A message is a {type(value).__name__}.",
             remedy="Pass a Message or a dictionary with role and content.",
@@ -156,7 +163,7 @@ def as_message(value: Message | Mapping[str, Any]) -> Message:
         if not isinstance(content, Sequence) or isinstance(content, bytes):
             raise InvalidInputError("A message has no content.", remedy="Give a string or a list of parts.")
         try:
-            content = tuple(_as_part(part) for part in content)
+            content = tuple(map(_as_part, content))
         except RecursionError:
             raise InvalidInputError("A message is nested too deeply.", remedy="Flatten its data.") from None
     metadata = decode_bytes(value.get("provider_metadata", value.get("providerMetadata")))
@@ -169,7 +176,11 @@ def as_messages(values: Iterable[Message | Mapping[str, Any]]) -> tuple[Message,
         raise InvalidInputError(
             "Messages must be a sequence of messages.", remedy="Wrap the single message in a list."
         )
-    return tuple(as_message(value) for value in values)
+    messages = tuple(values)
+    # A history is checked at every stage that takes one: for messages that must cost next to nothing.
+    if set(map(type, messages)) == {Message}:
+        return cast("tuple[Message, ...]", messages)
+    return tuple(map(as_message, messages))
 
 
 def text_of(message: Message) -> str:
@@ -192,54 +203,54 @@ def message_to_json(message: Message) -> dict[str, Any]:
 
 def encode_bytes(value: Any) -> Any:
     """Return ``value`` with every ``bytes`` turned into ``{"$deuzBytes": base64}``, containers copied."""
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, _SCALARS):
+        return value
+    if isinstance(value, _BYTES):
         return {BYTES_KEY: base64.b64encode(value).decode("ascii")}
-    if isinstance(value, Mapping):
+    if isinstance(value, _MAPPINGS):
         return {str(key): encode_bytes(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, _LISTS):
         return [encode_bytes(item) for item in value]
     return value
 
 
 def decode_bytes(value: Any) -> Any:
     """Undo ``encode_bytes``; a malformed lookalike stays plain data."""
-    if isinstance(value, Mapping):
-        if set(value) == {BYTES_KEY} and isinstance(value[BYTES_KEY], str):
+    if isinstance(value, _SCALARS):
+        return value
+    if isinstance(value, _MAPPINGS):
+        if len(value) == 1 and isinstance(value.get(BYTES_KEY), str):
             try:
                 return base64.b64decode(value[BYTES_KEY], validate=True)
             except (binascii.Error, ValueError):
                 return dict(value)
         return {key: decode_bytes(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, _LISTS):
         return [decode_bytes(item) for item in value]
     return value
 
 
 def _as_part(value: Any) -> Part:
-    if isinstance(value, Part):
-        return value
-    if not isinstance(value, Mapping):
+    if isinstance(value, _PARTS):
+        return cast("Part", value)
+    if not isinstance(value, _MAPPINGS):
         raise InvalidInputError(
             f"A message part is a {type(value).__name__}.", remedy="Pass a part or a dictionary."
         )
-
-    def get(name: str, camel: str | None = None, default: Any = None) -> Any:
-        return value.get(name, value.get(camel, default) if camel else default)
-
-    match value.get("type"):
-        case "text" if isinstance(get("text"), str):
-            return TextPart(get("text"))
+    get = value.get
+    match get("type"):
+        case "text" if isinstance(text := get("text"), str):
+            return TextPart(text)
+        case "tool_use" if isinstance(call := get("id"), str) and isinstance(name := get("name"), str):
+            metadata = decode_bytes(get("provider_metadata", get("providerMetadata")))
+            return ToolUsePart(call, name, decode_bytes(get("input")), metadata)
+        case "tool_result" if isinstance(call := get("tool_use_id", get("toolUseId")), str):
+            failed = get("is_error", get("isError", False))
+            return ToolResultPart(call, decode_bytes(get("result")), bool(failed))
+        case "reasoning" if isinstance(text := get("text"), str):
+            return ReasoningPart(text, get("signature"), get("encrypted"), bool(get("redacted")))
         case "image" if isinstance(image := decode_bytes(get("image")), str | bytes):
-            return ImagePart(image, get("media_type", "mediaType"))
-        case "tool_use" if isinstance(get("id"), str) and isinstance(get("name"), str):
-            metadata = decode_bytes(get("provider_metadata", "providerMetadata"))
-            return ToolUsePart(get("id"), get("name"), decode_bytes(get("input")), metadata)
-        case "tool_result" if isinstance(call := get("tool_use_id", "toolUseId"), str):
-            return ToolResultPart(
-                call, decode_bytes(get("result")), bool(get("is_error", "isError", default=False))
-            )
-        case "reasoning" if isinstance(get("text"), str):
-            return ReasoningPart(get("text"), get("signature"), get("encrypted"), bool(get("redacted")))
+            return ImagePart(image, get("media_type", get("mediaType")))
         case "text" | "image" | "tool_use" | "tool_result" | "reasoning" as kind:
             raise InvalidInputError(f"A {kind} part lacks a field or has one of the wrong type.")
     return UnknownPart(decode_bytes(value))

@@ -46,6 +46,17 @@ FACTOR_RANGE = (0.5, 2.0)  # bounds of the calibration factor
 BLEND = 0.3  # weight of one observation in the factor
 MEMO_LIMIT = 65_536  # texts whose count is remembered per estimator
 
+
+def _encodable(value: Any) -> Any:
+    encoded = encode_bytes(value)
+    if encoded is value:
+        raise TypeError(f"{type(value).__name__} has no JSON form")
+    return encoded
+
+
+# Reused: json.dumps makes a new one a call.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_encodable).encode
+
 CountTokens = Callable[[Sequence[Message]], float]
 
 
@@ -95,7 +106,7 @@ class TokenEstimator:
             counted = _tokenizer_count(self._count_tokens, values)
             if counted is not None:
                 return counted
-        return message_tokens(values, _heuristic_count)
+        return float(sum(map(_heuristic_base, values)))
 
     def estimate(self, messages: Sequence[Message | Mapping[str, Any]]) -> int:
         """Return ``ceil(base × factor)``, in tokens; 0 for an empty list."""
@@ -209,18 +220,17 @@ def message_tokens(messages: Sequence[Message], count_text: Callable[[str], floa
     4 a message, 10 around a tool call or result, 1,600 an image, 1,000 a document that is not text, 8 a part of
     unknown kind; everything else is text, tool data as compact JSON.
     """
-    return float(
-        sum(
-            MESSAGE_TOKENS + sum(_part_tokens(part, count_text) for part in message.parts)
-            for message in messages
-        )
-    )
+    return float(sum(_message_base(message, count_text) for message in messages))
 
 
 def compact_json(value: Any) -> str:
     """Return compact JSON with non-ASCII characters kept; an unserialisable value gives the empty string."""
     try:
-        return json.dumps(encode_bytes(value), ensure_ascii=False, separators=(",", ":"))
+        try:
+            return _encode(value)
+        except TypeError:
+            # Keys that are no text; a copy has them as text.
+            return _encode(encode_bytes(value))
     except (TypeError, ValueError, RecursionError):
         return ""
 
@@ -233,16 +243,33 @@ def _tokenizer_count(count_tokens: CountTokens, messages: Sequence[Message]) -> 
     return counted if math.isfinite(counted) and counted >= 0 else None
 
 
+def _heuristic_base(message: Message) -> float:
+    """Return a message's base count by the heuristic, remembered on the message; the factor is not in it."""
+    known: float | None = getattr(message, "_base_tokens", None)
+    if known is not None:
+        return known
+    # Threads that come here at once write the same value.
+    base = _message_base(message, _heuristic_count)
+    object.__setattr__(message, "_base_tokens", base)
+    return base
+
+
+def _message_base(message: Message, count_text: Callable[[str], float]) -> float:
+    if isinstance(message.content, str):
+        return MESSAGE_TOKENS + count_text(message.content)
+    return MESSAGE_TOKENS + sum(_part_tokens(part, count_text) for part in message.content)
+
+
 def _part_tokens(part: Part, count_text: Callable[[str], float]) -> float:
     match part:
         case TextPart() | ReasoningPart():
             return count_text(part.text)
-        case ImagePart():
-            return IMAGE_TOKENS
         case ToolUsePart():
             return count_text(compact_json(part.input)) + TOOL_PART_TOKENS
         case ToolResultPart(result=result):
             return count_text(result if isinstance(result, str) else compact_json(result)) + TOOL_PART_TOKENS
+        case ImagePart():
+            return IMAGE_TOKENS
         case UnknownPart(data=data) if data.get("type") in {"document", "file"}:
             content = data.get("data")
             return count_text(content) if isinstance(content, str) else FILE_TOKENS

@@ -7,10 +7,8 @@ together with the message.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from playground.compiler.candidates import text_digest
@@ -28,8 +26,15 @@ from playground.messages import (
 
 __all__ = ["history_digests", "prefix_digest"]
 
-# Reused: json.dumps makes a new one a call.
-_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_SCALARS = (str, int, float, type(None))
+_KEYS = (*_SCALARS, bytes)
+_MAPPINGS = (dict, Mapping)
+_LISTS = (list, tuple)
+_BYTES = (bytes, bytearray)
+# Reused: json.dumps makes a new one a call. Data that holds itself is found by the depth of _plain.
+_encode = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
+).encode
 
 
 def history_digests(messages: Sequence[Message]) -> tuple[str, ...]:
@@ -44,63 +49,77 @@ def history_digests(messages: Sequence[Message]) -> tuple[str, ...]:
 
 def prefix_digest(digests: Sequence[str], count: int) -> str:
     """Return one digest, ``sha256:<hex>``, of the first ``count`` digests; two prefixes share none."""
-    joined = hashlib.sha256()
-    for digest in islice(digests, count):
-        joined.update(digest.encode("ascii") + b"\n")
-    return f"sha256:{joined.hexdigest()}"
+    return text_digest("\n".join(digests[:count]))
 
 
 def _message_digest(message: Message) -> str:
-    try:
-        return message._digest
-    except AttributeError:
-        # Threads that come here at once write the same value.
-        digest = text_digest(_canonical(message))
-        object.__setattr__(message, "_digest", digest)
-        return digest
+    known: str | None = getattr(message, "_digest", None)
+    if known is not None:
+        return known
+    # Threads that come here at once write the same value.
+    digest = text_digest(_canonical(message))
+    object.__setattr__(message, "_digest", digest)
+    return digest
 
 
 def _canonical(message: Message) -> str:
     """Return text that two messages share only when they are the same to a model and a provider."""
-    parts = message.parts
-    if message.provider_metadata is None and len(parts) == 1 and isinstance(parts[0], TextPart):
-        # No role holds a line end, and the JSON below begins with a bracket.
-        return f"{message.role}\n{parts[0].text}"
-    try:
-        return _encode([message.role, [_part(part) for part in parts], _plain(message.provider_metadata)])
-    except (TypeError, ValueError, RecursionError):
-        # Data that holds itself, or numbers of thousands of digits.
-        return _encode([message.role, [type(part).__name__ for part in parts]])
+    content, metadata = message.content, message.provider_metadata
+    if metadata is None:
+        # No role holds a line end, and below something else follows it.
+        if isinstance(content, str):
+            return f"{message.role}\n{content}"
+        if len(content) == 1 and isinstance(content[0], TextPart):
+            return f"{message.role}\n{content[0].text}"
+    return f"{message.role}{_data(metadata)}{''.join(map(_part, message.parts))}"
 
 
-def _part(part: Part) -> list[Any]:
+def _part(part: Part) -> str:
+    """Return a part as text that says where it ends: a word, and as much data as the word says."""
     match part:
         case TextPart():
-            return ["text", part.text]
+            return f"text{_data(part.text)}"
         case ToolResultPart():
-            return ["tool_result", part.tool_use_id, _plain(part.result), part.is_error]
+            data = f"{_data(part.tool_use_id)}{_data(part.result)}"
+            return f"failed{data}" if part.is_error else f"result{data}"
         case ToolUsePart():
-            return ["tool_use", part.id, part.name, _plain(part.input), _plain(part.provider_metadata)]
+            data = f"{_data(part.id)}{_data(part.name)}{_data(part.input)}{_data(part.provider_metadata)}"
+            return f"use{data}"
         case ReasoningPart():
-            return ["reasoning", part.text, part.signature, part.encrypted, part.redacted]
+            data = f"{_data(part.text)}{_data(part.signature)}{_data(part.encrypted)}"
+            return f"redacted{data}" if part.redacted else f"reasoning{data}"
         case ImagePart():
-            return ["image", _plain(part.image), part.media_type]
+            return f"image{_data(part.image)}{_data(part.media_type)}"
         case UnknownPart():
-            return ["unknown", _plain(part.data)]
+            return f"unknown{_data(part.data)}"
+
+
+def _data(value: Any) -> str:
+    """Return text after its length, and other data as JSON after its length and another sign."""
+    if value is None:
+        return ";"
+    if isinstance(value, str):
+        return f"{len(value)}:{value}"
+    try:
+        data = _encode(_plain(value))
+    except (TypeError, ValueError, RecursionError):
+        # Data that holds itself, or a number of thousands of digits.
+        data = type(value).__name__
+    return f"{len(data)}={data}"
 
 
 def _plain(value: Any) -> Any:
     """Return ``value`` as JSON would give it back, and the type's name of what JSON cannot hold."""
-    if value is None or isinstance(value, str | int | float):
+    if isinstance(value, _SCALARS):
         return value
-    if isinstance(value, Mapping):
+    if isinstance(value, _MAPPINGS):
         return {_key(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, _LISTS):
         return [_plain(item) for item in value]
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, _BYTES):
         return {BYTES_KEY: base64.b64encode(value).decode("ascii")}
     return type(value).__name__
 
 
 def _key(key: object) -> str:
-    return str(key) if key is None or isinstance(key, str | int | float | bytes) else type(key).__name__
+    return str(key) if isinstance(key, _KEYS) else type(key).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 from playground import ContextCandidate, SourceResult
 
@@ -31,3 +32,29 @@ def offers(contents: list[str]) -> list[ContextCandidate]:
 def answer(candidates: list[ContextCandidate]) -> SourceResult:
     """The candidates as one source's answer."""
     return SourceResult("rag", "rag", candidates=tuple(candidates), query="how")
+
+
+def history(count: int) -> list[dict[str, Any]]:
+    """A history of ``count`` messages as a host stores it: questions, tool calls, their results and answers.
+
+    Every text has 200 to 400 code points.
+    """
+    random = Random(count)
+    pool = "".join(random.choices(LETTERS, k=50_000))
+
+    def text() -> str:
+        start = random.randrange(len(pool) - 400)
+        return pool[start : start + random.randint(200, 400)]
+
+    made: list[dict[str, Any]] = []
+    for number in range(0, count, 4):
+        call = {"type": "tool_use", "id": f"call-{number}", "name": "search"}
+        result = {"type": "tool_result", "toolUseId": f"call-{number}", "result": text()}
+        asked = {**call, "input": {"query": text()[:60], "limit": 5}}
+        made += [
+            {"role": "user", "content": text()},
+            {"role": "assistant", "content": [{"type": "text", "text": text()}, asked]},
+            {"role": "tool", "content": [result]},
+            {"role": "assistant", "content": text()},
+        ]
+    return made[:count]

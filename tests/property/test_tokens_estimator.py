@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import math
 
 from hypothesis import given
@@ -23,6 +24,8 @@ def test_r210_the_base_of_a_list_is_the_sum_of_its_messages(messages: list[Messa
     )
     assert estimator.base(messages) >= 4 * len(messages)
     assert estimator.estimate(messages) == math.ceil(estimator.base(messages))
+    # Counts are remembered on the messages; copies have none.
+    assert estimator.base(copy.deepcopy(messages)) == estimator.base(messages)
 
 
 @examples(150)

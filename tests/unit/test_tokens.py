@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import dataclasses
 import math
+import pickle
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -16,7 +19,7 @@ from playground.messages import (
     ToolUsePart,
     UnknownPart,
 )
-from playground.tokens import compact_json
+from playground.tokens import compact_json, message_tokens
 
 
 def user(*parts: Any) -> list[Message]:
@@ -61,6 +64,10 @@ def test_r210_messages_may_be_dictionaries() -> None:
 
 def test_r210_json_is_compact_and_unescaped_and_what_cannot_be_written_is_empty() -> None:
     assert compact_json({"a": [1, "é"]}) == '{"a":[1,"é"]}'
+    assert compact_json({"a": [b"\x00\xff", {}], "b": MappingProxyType({"c": (1, None)})}) == (
+        '{"a":[{"$deuzBytes":"AP8="},{}],"b":{"c":[1,null]}}'
+    )
+    assert compact_json({(1, 2): 1, True: b""}) == '{"(1, 2)":1,"True":{"$deuzBytes":""}}'
     assert compact_json({"a": {1, 2}}) == ""
     loop: list[Any] = []
     loop.append(loop)
@@ -180,6 +187,20 @@ def test_a_piece_costs_what_it_adds_to_a_message() -> None:
     assert TokenEstimator().piece_tokens("") == 0
     heavy = TokenEstimator(lambda messages: 100.0 + len(str(messages[0].content)))
     assert heavy.piece_tokens("x" * 7) == 7
+
+
+def test_a_count_is_remembered_on_the_message_without_the_factor_and_for_the_heuristic_alone() -> None:
+    message, fresh = (Message("assistant", (ToolUsePart("1", "n", {"q": "x" * 352}),)) for _ in range(2))
+    one, two = TokenEstimator(), TokenEstimator()
+    two.calibrate(10_000, 1_000)
+    assert (one.estimate([message]), two.estimate([message])) == (114, 228)
+    assert (one.estimate([message]), two.estimate([message, fresh])) == (114, 456)
+    assert TokenEstimator(lambda messages: 7.0).estimate([message]) == 7
+    assert message_tokens([message], lambda text: 1.0) == 15.0
+    assert message == fresh
+    assert repr(message) == repr(fresh)
+    assert pickle.dumps(message) == pickle.dumps(fresh)
+    assert one.estimate([dataclasses.replace(message, content="x" * 36)]) == 14
 
 
 def test_text_alone_costs_at_least_one_token() -> None:
