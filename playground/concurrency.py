@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextvars
 import os
 import threading
 from collections import deque
@@ -53,6 +54,7 @@ def run_sync(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
 async def in_thread(function: Callable[..., _Result], *arguments: Any) -> _Result:
     """Call a plain function in a daemon thread of its own and return its result.
 
+    It sees the caller's context variables, so that spans and loggers know whose call it is.
     A caller that no longer waits leaves the thread behind; it neither keeps other calls from running nor the
     process from ending. What the function raises is raised here; ``StopIteration`` as ``RuntimeError``.
     """
@@ -82,7 +84,8 @@ async def in_thread(function: Callable[..., _Result], *arguments: Any) -> _Resul
         except RuntimeError:
             return  # the loop is closed: nobody waits any more
 
-    threading.Thread(target=work, name="playground-call", daemon=True).start()
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(work,), name="playground-call", daemon=True).start()
     return await outcome
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from weakref import WeakSet
 import numpy as np
 
 from playground.compiler.values import text_digest
+from playground.concurrency import in_thread
 from playground.retrieval.hits import Hit, ranked
 from playground.retrieval.index import ExactIndex
 from playground.retrieval.lexical import LexicalIndex
@@ -108,7 +108,7 @@ async def rank_by_meaning(
         question = embedder.embed([query])[0]
         return ExactIndex(list(revisions), vectors).search(question, k)
 
-    return ranked(hit for hit in await asyncio.to_thread(search) if hit.score > 0)
+    return ranked(hit for hit in await in_thread(search) if hit.score > 0)
 
 
 def _recorded_vector(revision: MemoryRevision, embedder: Embedder) -> Vectors | None:

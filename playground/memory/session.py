@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from playground.compiler.values import text_digest
+from playground.concurrency import in_thread
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
 from playground.memory.arguments import checked_kinds, checked_number, checked_scope, checked_text, checked_time
 from playground.memory.records import MemoryKind, MemoryOrigin, MemoryRecord, MemoryRevision, MemoryTombstone
@@ -357,7 +357,7 @@ class MemorySession:
         forget_vectors(map(text_digest, dropped))
         stored = getattr(self.embedder, "forget", None)
         if stored is not None:
-            await asyncio.to_thread(stored, dropped)
+            await in_thread(stored, dropped)
 
     async def _ranked(
         self, query: str, revisions: dict[str, MemoryRevision], k: int
@@ -375,7 +375,7 @@ class MemorySession:
             else:
                 return found, "cosine"
         # In a thread, like embedding, so that the event loop and its time limits go on.
-        return await asyncio.to_thread(rank_by_words, query, revisions, k), "lexical"
+        return await in_thread(rank_by_words, query, revisions, k), "lexical"
 
     async def _current(
         self,

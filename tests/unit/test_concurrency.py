@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,14 @@ def test_what_a_function_raises_is_raised_where_it_is_awaited() -> None:
     with pytest.raises(RuntimeError, match="StopIteration"):
         run_sync(in_thread(stop))
     assert run_sync(in_thread(max, 1, 2)) == 2
+
+
+def test_a_function_in_a_thread_sees_the_callers_context_variables() -> None:
+    caller: ContextVar[str] = ContextVar("caller", default="nobody")
+
+    async def ask() -> str:
+        caller.set("ada")
+        return await in_thread(caller.get)
+
+    assert run_sync(ask()) == "ada"
+    assert caller.get() == "nobody"
