@@ -14,6 +14,7 @@ from playground.values import LARGEST_WHOLE_NUMBER, as_float
 
 __all__ = [
     "checked_choices",
+    "checked_flag",
     "checked_id",
     "checked_kinds",
     "checked_number",
@@ -45,6 +46,17 @@ def checked_id(value: Any, name: str) -> str:
     if not checked_text(value, name):
         raise InvalidInputError(f"{name} is empty.", remedy="Pass a non-empty string.")
     return str(value)
+
+
+def checked_flag(value: Any, name: str) -> bool:
+    """Return True or False as it is.
+
+    Raises:
+        InvalidInputError: For anything else; the text "false" would count as true.
+    """
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} is {value!r:.50}.", remedy="Pass True or False.")
+    return value
 
 
 def checked_number(value: Any, name: str, *, most: float = math.inf) -> float:

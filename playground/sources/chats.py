@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from playground.compiler.placement import is_compiler_block
 from playground.errors import InvalidInputError, InvalidRequestError
 from playground.messages import (
     Message,
+    Part,
     Role,
     ToolResultPart,
     ToolUsePart,
@@ -161,37 +164,51 @@ class Position:
 
 
 def positions_of(messages: Sequence[Message]) -> tuple[Position, ...]:
-    """Cut a chat into positions; system messages are none. O(messages).
+    """Cut a chat into positions; system messages and a compiler's own blocks are none. O(parts).
 
-    An assistant message with tool calls takes the results that answer it along, wherever they stand, so that a
-    call is never offered without its result. A result without a call is a position of its own.
+    An assistant message with tool calls takes the results that answer it along, wherever they stand after it,
+    so that a call is never offered without its result; where calls share an id, the first result answers the
+    first call. A result without a call is a position of its own.
     """
-    results = {
-        part.tool_use_id: part
-        for message in messages
-        for part in message.parts
-        if isinstance(part, ToolResultPart)
-    }
-    called = {part.id for message in messages for part in message.parts if isinstance(part, ToolUsePart)}
+    answers = _answers(messages)
+    answered = set(answers.values())
     positions = []
     for index, message in enumerate(messages):
-        if message.role == "system":
+        if message.role == "system" or is_compiler_block(message):
             continue
-        calls = [part for part in message.parts if isinstance(part, ToolUsePart)]
-        own = [part for part in message.parts if isinstance(part, ToolResultPart)]
-        lines = [text_of(message)]
-        for call in calls:
-            lines.append(f"[{call.name}] {compact_json(call.input)}")
-            if call.id in results:
-                lines.append(_result_text(results[call.id]))
-        lines += [_result_text(part) for part in own if part.tool_use_id not in called]
+        lines, is_call, is_result = [text_of(message)], False, False
+        for place, part in enumerate(message.parts):
+            if isinstance(part, ToolUsePart):
+                is_call = True
+                lines.append(f"[{part.name}] {compact_json(part.input)}")
+                if (index, place) in answers:
+                    at, result_place = answers[index, place]
+                    lines.append(_result_text(messages[at].parts[result_place]))
+            elif isinstance(part, ToolResultPart):
+                is_result = True
+                if (index, place) not in answered:
+                    lines.append(_result_text(part))
         text = "\n".join(line for line in lines if line)
-        if own and not text:
+        if is_result and not text:
             continue  # its results went with their calls
-        positions.append(Position(index, message.role, text, bool(calls or own)))
+        positions.append(Position(index, message.role, text, is_call or is_result))
     return tuple(positions)
 
 
-def _result_text(part: ToolResultPart) -> str:
+def _answers(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return which result answers which call, both as indexes of the message and of the part in it."""
+    pending: dict[str, deque[tuple[int, int]]] = {}
+    answers = {}
+    for index, message in enumerate(messages):
+        for place, part in enumerate(message.parts):
+            if isinstance(part, ToolUsePart):
+                pending.setdefault(part.id, deque()).append((index, place))
+            elif isinstance(part, ToolResultPart) and pending.get(part.tool_use_id):
+                answers[pending[part.tool_use_id].popleft()] = (index, place)
+    return answers
+
+
+def _result_text(part: Part) -> str:
+    assert isinstance(part, ToolResultPart)
     text = part.result if isinstance(part.result, str) else compact_json(part.result)
     return f"[error] {text}" if part.is_error else text

@@ -8,7 +8,7 @@ from typing import Any
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind, Provenance
 from playground.errors import InvalidInputError
 from playground.memory import MemoryKind, MemorySession, MemoryStore, RecalledMemory
-from playground.memory.arguments import checked_id, checked_kinds, checked_number, checked_scope
+from playground.memory.arguments import checked_flag, checked_id, checked_kinds, checked_number, checked_scope
 from playground.scope import MemoryScope, narrow
 
 __all__ = ["MemorySource"]
@@ -56,7 +56,7 @@ class MemorySource:
                 f"session is a {type(session).__name__}.", remedy="Pass a MemorySession, or store= and scope=."
             )
         self.id = checked_id(id, "id")
-        self.required = bool(required)
+        self.required = checked_flag(required, "required")
         self._reads_store = session is None
         if session is None:
             assert store is not None

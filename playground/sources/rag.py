@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any
 
+from playground.accounting import Charge
 from playground.cancel import CancelToken
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind
 from playground.concurrency import in_thread
 from playground.errors import InvalidInputError
+from playground.memory.arguments import checked_flag, checked_id
 from playground.retrieval.hits import SCORE_DIGITS
 
 __all__ = ["RagSource", "Retrieve"]
@@ -18,8 +20,10 @@ __all__ = ["RagSource", "Retrieve"]
 Retrieve = Callable[..., Any]
 """``retrieve(query, top_k, signal)`` or, with accounting, ``retrieve(query, top_k, signal, charge)``.
 
-Plain or async. Answers chunks, as objects or dictionaries with ``text``, ``index`` and ``score``; ``charge`` is
-a mapping to be spread into the options of whatever embeds the query.
+Plain or async. Answers chunks, as objects or dictionaries with ``text``, ``index`` and ``score``. ``charge`` is
+a mapping to be spread into the options of whatever embeds the query, ``search.hybrid(query, top_k, signal,
+**charge)`` for example; give it a default, since it comes with accounting only. A function that takes three
+arguments gets three, and charges nothing.
 """
 
 
@@ -33,6 +37,9 @@ class RagSource:
         retrieve: See ``Retrieve``. Nothing found is an empty list. It is not called for a blank query.
         id: The source's id.
         required: Whether a failure must stop the call.
+
+    Raises:
+        InvalidInputError: When an argument is malformed.
     """
 
     kind: Kind = "rag"
@@ -49,11 +56,10 @@ class RagSource:
                 f"retrieve is a {type(retrieve).__name__}.",
                 remedy="Pass a function of query, top_k and signal.",
             )
-        if not isinstance(id, str) or not id:
-            raise InvalidInputError("A source's id is not a name.", remedy="Give a non-empty string.")
+        self.id = checked_id(id, "id")
+        self.required = checked_flag(required, "required")
         self._retrieve = retrieve
-        self.id = id
-        self.required = required
+        self._takes_charge = _takes(retrieve, 4)
 
     async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
         """Retrieve up to ``request.limit`` chunks; a function that answers more is not cut here.
@@ -66,8 +72,9 @@ class RagSource:
         if not request.query.strip():
             return []
         arguments: tuple[Any, ...] = (request.query, request.limit, request.signal)
-        if request.accounting is not None:
-            arguments += ({"accounting": request.accounting, "on_warning": request.on_warning},)
+        if request.accounting is not None and self._takes_charge:
+            charge: Charge = {"accounting": request.accounting, "on_warning": request.on_warning}
+            arguments += (charge,)
         if inspect.iscoroutinefunction(self._retrieve) or inspect.iscoroutinefunction(
             type(self._retrieve).__call__
         ):
@@ -108,6 +115,17 @@ class RagSource:
                 f"A chunk of source {self.id!r} has no {name}.", remedy="Give each chunk text, index and score."
             )
         return value
+
+
+def _takes(function: Retrieve, count: int) -> bool:
+    """Whether a function may be called with that many arguments; where nobody knows, it may."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def _rounded(score: Any) -> Any:

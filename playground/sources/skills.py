@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind
+from playground.concurrency import in_thread
 from playground.errors import InvalidInputError
 from playground.escaping import one_line
-from playground.memory.arguments import checked_id
+from playground.memory.arguments import checked_flag, checked_id
 from playground.messages import Message, ToolResultPart, ToolUsePart
 from playground.sources.skill_files import Skill, SkillRegistry
 
-__all__ = ["Matcher", "SkillsSource", "catalogue_line", "lexical_overlap", "loaded_skills"]
+__all__ = ["Matcher", "Receipts", "SkillsSource", "catalogue_line", "lexical_overlap", "loaded_skills"]
 
 Matcher = Callable[[str, Skill], float]
 """``matcher(query, skill)`` gives a score from 0 to 1; it ranks, it never loads."""
+
+Receipts = Callable[[str], Iterable[str]]
+"""``receipts(run_id)`` gives the ids of the skills that the run has loaded, in the order of loading."""
 
 
 class SkillsSource:
     """Offers catalogue lines by score, and as mandatory the bodies loaded through the tool.
 
     A body is offered only when the request holds a call of the tool with the skill's id and a result of that
-    call that is no error; a match never loads a skill. A line's score is the matcher's, lines with 0 are left
-    out; a body's is 1. Record ids are ``catalog/<id>`` and ``body/<id>``.
+    call that is no error, or the host has a receipt of it; a match never loads a skill. A line's score is the
+    matcher's, lines with 0 are left out; a body's is 1. Record ids are ``catalog/<id>`` and ``body/<id>``.
 
     Args:
         registry: The skills.
@@ -34,7 +37,9 @@ class SkillsSource:
         id: The source's id.
         required: Whether a failure must stop the call.
         skip_standing_bodies: Leave a body out while its whole text still stands in a tool result of the
-            request; it comes back when compaction prunes that result (R198).
+            request; once compaction has pruned that result the next refresh offers it (R198).
+        receipts: What a run has loaded where its messages do not show it any more, because compaction took the
+            call; by default only the messages count. Runs in a thread.
 
     Raises:
         InvalidInputError: When an argument is malformed.
@@ -51,6 +56,7 @@ class SkillsSource:
         id: str = "skills",  # noqa: A002  # the protocol's word
         required: bool = False,
         skip_standing_bodies: bool = True,
+        receipts: Receipts | None = None,
     ) -> None:
         if not isinstance(registry, SkillRegistry):
             raise InvalidInputError(
@@ -60,12 +66,17 @@ class SkillsSource:
             raise InvalidInputError(
                 f"matcher is a {type(matcher).__name__}.", remedy="Pass a function of a query and a skill."
             )
+        if receipts is not None and not callable(receipts):
+            raise InvalidInputError(
+                f"receipts is a {type(receipts).__name__}.", remedy="Pass a function of a run's id."
+            )
         self.id = checked_id(id, "id")
-        self.required = bool(required)
+        self.required = checked_flag(required, "required")
         self._registry = registry
         self._tool_name = checked_id(tool_name, "tool_name")
         self._matcher = matcher or lexical_overlap
-        self._skip_standing_bodies = skip_standing_bodies
+        self._skip_standing_bodies = checked_flag(skip_standing_bodies, "skip_standing_bodies")
+        self._receipts = receipts
 
     async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
         """Return all loaded bodies and the best ``request.limit`` lines, best first, ties by id.
@@ -74,8 +85,13 @@ class SkillsSource:
             CallCancelledError: When the request was cancelled.
         """
         request.signal.raise_if_cancelled()
-        lines = await asyncio.to_thread(self._lines, request.query)
-        return [*self._bodies(request.messages), *lines[: request.limit]]
+        return await in_thread(self._offered, request)
+
+    def _offered(self, request: ContextSourceRequest) -> list[ContextCandidate]:
+        loaded = loaded_skills(request.messages, tool_name=self._tool_name)
+        for skill_id in () if self._receipts is None else self._receipts(request.run_id):
+            loaded.setdefault(skill_id, [])
+        return [*self._bodies(loaded), *self._lines(request.query)[: request.limit]]
 
     def _lines(self, query: str) -> list[ContextCandidate]:
         if not query.strip():
@@ -90,8 +106,8 @@ class SkillsSource:
             for score, skill in found
         ]
 
-    def _bodies(self, messages: Sequence[Message]) -> Iterator[ContextCandidate]:
-        for skill_id, results in loaded_skills(messages, tool_name=self._tool_name).items():
+    def _bodies(self, loaded: Mapping[str, Sequence[Any]]) -> Iterator[ContextCandidate]:
+        for skill_id, results in loaded.items():
             skill = self._registry.get(skill_id)
             if skill is None or not skill.body.strip():
                 continue
@@ -114,17 +130,20 @@ def lexical_overlap(query: str, skill: Skill) -> float:
 
 
 def loaded_skills(messages: Sequence[Message], *, tool_name: str = "load_skill") -> dict[str, list[Any]]:
-    """Return the results of successful loads by skill id, in the order of the first load (R194)."""
-    calls: dict[str, str] = {}
+    """Return the results of successful loads by skill id, in the order of the first load (R194).
+
+    A result belongs to the last call of its id; ids may come again later, for another tool.
+    """
+    calls: dict[str, str | None] = {}
     loaded: dict[str, list[Any]] = {}
     for message in messages:
         for part in message.parts:
-            if isinstance(part, ToolUsePart) and part.name == tool_name:
-                skill_id = _skill_id(part.input)
-                if skill_id is not None:
-                    calls[part.id] = skill_id
-            elif isinstance(part, ToolResultPart) and part.tool_use_id in calls and not part.is_error:
-                loaded.setdefault(calls[part.tool_use_id], []).append(part.result)
+            if isinstance(part, ToolUsePart):
+                calls[part.id] = _skill_id(part.input) if part.name == tool_name else None
+            elif isinstance(part, ToolResultPart):
+                skill_id = calls.pop(part.tool_use_id, None)
+                if skill_id is not None and not part.is_error:
+                    loaded.setdefault(skill_id, []).append(part.result)
     return loaded
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind, Provenance, text_digest
+from playground.concurrency import in_thread
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
-from playground.memory.arguments import checked_choices, checked_id, checked_number, checked_scope, checked_text
+from playground.memory.arguments import (
+    checked_choices,
+    checked_flag,
+    checked_id,
+    checked_number,
+    checked_scope,
+    checked_text,
+)
 from playground.messages import Role
 from playground.scope import MemoryScope, narrow
 from playground.sources.chats import ChatRecord, ChatStore, Position, positions_of
@@ -75,7 +82,7 @@ class TranscriptSource:
                 remedy="Set user_id, agent_id, run_id, actor_id or chat_id.",
             )
         self.id = checked_id(id, "id")
-        self.required = bool(required)
+        self.required = checked_flag(required, "required")
         self._store = store
         self._exclude_chat_id = (
             None if exclude_chat_id is None else checked_text(exclude_chat_id, "exclude_chat_id")
@@ -104,7 +111,7 @@ class TranscriptSource:
         chats = await self._store.list_chats(self.scope_within(request.scope))
         shown = [chat for chat in chats if chat.chat_id != self._exclude_chat_id]
         # In a thread, so that the event loop and its time limits go on.
-        return await asyncio.to_thread(self._ranked, shown, request)
+        return await in_thread(self._ranked, shown, request)
 
     def _ranked(self, chats: Sequence[ChatRecord], request: ContextSourceRequest) -> list[ContextCandidate]:
         entries = [_Entry(chat.chat_id, place) for chat in chats for place in positions_of(chat.messages)]

@@ -93,9 +93,21 @@ def test_without_accounting_exactly_three_arguments_are_given_R200() -> None:
 
 
 def test_with_accounting_a_mapping_to_spread_is_the_fourth_argument_R201() -> None:
-    retrieve, warn, accounting = Recorder(), print, {"request_id": "run/1"}
+    retrieve, warn, accounting = Recorder(), print, {"execution": object(), "request_id": "run/1"}
     ask(RagSource(retrieve=retrieve), "q", accounting=accounting, on_warning=warn)
     assert dict(**retrieve.calls[0][3]) == {"accounting": accounting, "on_warning": warn}
+
+
+def test_a_function_of_three_arguments_gets_three_and_charges_nothing_R205() -> None:
+    class Three:
+        def __call__(self, _query: str, top_k: int, _signal: CancelToken) -> list[dict[str, Any]]:
+            return DOCS[:top_k]
+
+    async def three(_query: str, top_k: int, _signal: CancelToken) -> list[dict[str, Any]]:
+        return DOCS[:top_k]
+
+    for retrieve in (Three(), Three().__call__, three):
+        assert len(ask(RagSource(retrieve=retrieve), accounting={"request_id": "run/1"})) == 2
 
 
 def test_a_plain_function_runs_in_a_thread_so_that_time_limits_hold() -> None:

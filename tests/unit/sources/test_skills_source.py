@@ -98,6 +98,29 @@ def test_a_load_that_failed_is_pending_or_is_none_loads_nothing_R194(
     assert bodies(SkillsSource(registry=registry), messages) == []
 
 
+def test_a_call_id_that_comes_again_belongs_to_the_tool_that_used_it_last_R194(registry: SkillRegistry) -> None:
+    failed = load("deploy", "busy", error=True)
+    other = load("deploy", "a file", tool="read_file")
+    assert bodies(SkillsSource(registry=registry), [*failed, *other]) == []
+    assert bodies(SkillsSource(registry=registry), [*other, *load("review", PRUNED)]) == ["body/review"]
+    late = [*load("deploy", PRUNED, error=True), load("deploy", PRUNED)[2]]
+    assert bodies(SkillsSource(registry=registry), late) == [], "one call has one result"
+
+
+def test_a_hosts_receipt_counts_where_compaction_took_the_call_R194(registry: SkillRegistry) -> None:
+    asked: list[str] = []
+
+    def receipts(run_id: str) -> list[str]:
+        asked.append(run_id)
+        return ["review", "deploy", "unknown"]
+
+    source = SkillsSource(registry=registry, receipts=receipts)
+    found = ask(source, "", run_id="r1", messages=[{"role": "user", "content": "Go on."}])
+    assert [(one.record_id, one.mandatory) for one in found] == [("body/review", True), ("body/deploy", True)]
+    assert asked == ["r1"]
+    assert bodies(source, load("deploy", BODY)) == ["body/review"], "R198: it stands in its result"
+
+
 def test_an_error_after_a_success_leaves_the_skill_loaded(registry: SkillRegistry) -> None:
     messages = [*load("deploy", PRUNED), *load("deploy", "busy", call="t2", error=True)]
     assert bodies(SkillsSource(registry=registry), messages) == ["body/deploy"]

@@ -10,7 +10,14 @@ import pytest
 
 from playground.errors import InvalidInputError
 from playground.memory import InMemoryMemoryStore, MemorySession
-from playground.sources import InMemoryChatStore, MemorySource, SkillRegistry, SkillsSource, TranscriptSource
+from playground.sources import (
+    InMemoryChatStore,
+    MemorySource,
+    RagSource,
+    SkillRegistry,
+    SkillsSource,
+    TranscriptSource,
+)
 
 SCOPE = {"user_id": "ada"}
 
@@ -25,6 +32,10 @@ def memory(**options: Any) -> MemorySource:
 
 def skills(**options: Any) -> SkillsSource:
     return SkillsSource(SkillRegistry(), **options)
+
+
+def rag(**options: Any) -> RagSource:
+    return RagSource(lambda *_: [], **options)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +64,11 @@ def skills(**options: Any) -> SkillsSource:
         lambda: skills(tool_name=None),
         lambda: skills(matcher=5),
         lambda: skills(id=None),
+        lambda: skills(receipts=["deploy"]),
+        lambda: skills(skip_standing_bodies=None),
+        lambda: rag(id=""),
+        lambda: rag(id=None),
+        *(lambda make=make: make(required="false") for make in (memory, rag, skills, transcript)),
     ],
 )
 def test_a_malformed_argument_is_an_error_with_a_remedy(make: Callable[[], object]) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from playground import ContextCandidate, create_working_memory
 from playground.cancel import CancelToken
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
-from playground.messages import as_messages
+from playground.messages import Message, as_messages
 from playground.retrieval.embedding import Progress
 from playground.retrieval.fusion import convex
 from playground.retrieval.hits import Hit
@@ -17,6 +18,7 @@ from playground.retrieval.lexical import LexicalIndex
 from playground.scope import MemoryScope
 from playground.sources import ChatRecord, InMemoryChatStore, TranscriptSource
 from playground.sources.transcript import smoothed
+from tests.builders import compiled, offer
 from tests.unit.sources.helpers import ask, run
 
 ADA = MemoryScope(user_id="ada")
@@ -97,6 +99,38 @@ def test_a_tool_call_is_offered_with_its_result_under_one_id() -> None:
     assert (found.record_id, found.text) == ("c#0", "[ci] {}\ngreen build")
     assert found.provenance is not None
     assert found.provenance.source_kinds == ("model", "tool")
+
+
+def test_calls_that_share_an_id_keep_their_own_results() -> None:
+    def turn(result: str) -> list[dict[str, Any]]:
+        call = {"type": "tool_use", "id": "call_0", "name": "ci", "input": {}}
+        answer = {"type": "tool_result", "toolUseId": "call_0", "result": result}
+        return [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [answer]}]
+
+    record = ChatRecord("c", ADA, as_messages([*turn("first build green"), *turn("second build red")]))
+    found = ask(TranscriptSource(store=InMemoryChatStore([record]), scope=ADA), "build")
+    assert {one.record_id: one.text for one in found} == {
+        "c#0": "[ci] {}\nfirst build green",
+        "c#2": "[ci] {}\nsecond build red",
+    }
+
+
+def test_a_result_without_a_call_is_a_position_of_its_own() -> None:
+    answer = {"type": "tool_result", "toolUseId": "gone", "result": "build green"}
+    record = ChatRecord("c", ADA, as_messages([{"role": "tool", "content": [answer]}]))
+    (found,) = ask(TranscriptSource(store=InMemoryChatStore([record]), scope=ADA, roles=("tool",)), "build")
+    assert (found.record_id, found.text) == ("c#0", "build green")
+
+
+def test_blocks_of_a_compiler_that_a_host_stored_are_no_past_messages() -> None:
+    package = compiled(
+        offer(ContextCandidate("secret", "deploy with the old key", 1.0)),
+        working_memory=create_working_memory(scope="s", goal="deploy", now=1),
+    )
+    stored = [Message("user", "How to deploy?"), *(block.messages[0] for block in package.blocks)]
+    assert len(stored) == 3
+    record = ChatRecord("c", ADA, tuple(stored))
+    assert ids(ask(TranscriptSource(store=InMemoryChatStore([record]), scope=ADA), "deploy key")) == ["c#0"]
 
 
 def test_at_most_the_limit_is_offered_and_ties_end_in_the_id() -> None:
