@@ -84,6 +84,8 @@ class TokenEstimator:
         self._count_tokens = count_tokens
         self._framing_tokens = framing_tokens
         self._factor = 1.0
+        self._calibrated = False
+        self._model_id: str | None = None
         self._memo: dict[bytes, float] = {}
         self.name = name or ("heuristic" if count_tokens is None else "tokenizer")
 
@@ -112,24 +114,41 @@ class TokenEstimator:
         """Return ``ceil(base × factor)``, in tokens; 0 for an empty list."""
         return math.ceil(self.base(messages) * self._factor)
 
-    def calibrate(self, actual: float, estimated: float) -> None:
+    @property
+    def calibrated(self) -> bool:
+        """Whether a real usage was taken into the factor."""
+        return self._calibrated
+
+    def calibrate(self, actual: float, estimated: float, *, model_id: str | None = None) -> None:
         """Move the factor towards what a provider really counted.
 
         Args:
-            actual: Input tokens the provider reported, > 0.
-            estimated: What this estimator said of the same messages just before the call, > 0.
+            actual: Input tokens of one model call as its provider reported them, > 0: those read from a cache
+                included, output tokens and other calls' never. Anthropic reports cache reads and writes
+                beside ``input_tokens``: the sum of the three is meant.
+            estimated: What this estimator said, just before that call, of the very request that was sent:
+                ``estimate(messages)`` and ``overhead(...)``, > 0. An estimate from before a compaction, or
+                of a request without its system prompt, teaches something wrong.
+            model_id: The model that was called. The first one named is the one this estimator learns from;
+                usage of another, which counts differently, is ignored.
 
         Non-finite and non-positive numbers are ignored. The blend is in factor space, so that repeated
-        observations converge to actual / base; the factor stays within 0.5 to 2.0.
+        observations converge to actual / base; the factor stays within 0.5 to 2.0, so that a usage that
+        counted something else does limited harm and is corrected by those that follow.
         """
         try:
-            numbers = (float(actual), float(estimated))
+            counted, said = float(actual), float(estimated)
         except (TypeError, ValueError, OverflowError):
             return
-        if not all(math.isfinite(number) and number > 0 for number in numbers):
+        if not all(math.isfinite(number) and number > 0 for number in (counted, said)):
             return
+        if model_id is not None:
+            self._model_id = self._model_id or model_id
+            if model_id != self._model_id:
+                return
         low, high = FACTOR_RANGE
-        self._factor = min(high, max(low, self._factor * ((1 - BLEND) + BLEND * actual / estimated)))
+        self._factor = min(high, max(low, self._factor * ((1 - BLEND) + BLEND * counted / said)))
+        self._calibrated = True
 
     def piece_tokens(self, text: str) -> int:
         """Count one rendered record or line: what it adds to a message that is there anyway, in tokens.

@@ -4,6 +4,8 @@ import dataclasses
 import math
 import pickle
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
@@ -108,6 +110,84 @@ def test_r211_numbers_that_mean_nothing_are_ignored(bad: float) -> None:
     estimator.calibrate(bad, 100)
     estimator.calibrate(100, bad)
     assert estimator.factor == 1.0
+
+
+@pytest.mark.parametrize("bad", ["many", None, {"inputTokens": 200}, [200], 10**400, 1j])
+def test_r211_what_is_no_number_is_ignored(bad: Any) -> None:
+    estimator = TokenEstimator()
+    estimator.calibrate(bad, 100)
+    estimator.calibrate(100, bad)
+    assert (estimator.factor, estimator.calibrated) == (1.0, False)
+
+
+@pytest.mark.parametrize("number", [200, 200.0, Decimal(200), Fraction(200)])
+def test_r211_every_kind_of_number_teaches_the_same(number: Any) -> None:
+    estimator = TokenEstimator()
+    estimated: Any = Decimal(100)
+    estimator.calibrate(number, estimated)
+    assert estimator.factor == pytest.approx(1.3)
+
+
+def test_an_estimator_is_calibrated_once_a_usage_was_taken_in() -> None:
+    estimator = TokenEstimator()
+    seen = [estimator.calibrated]
+    for actual in (math.nan, 100):
+        estimator.calibrate(actual, 100)
+        seen.append(estimator.calibrated)
+    assert seen == [False, False, True]
+    assert estimator.factor == 1.0
+
+
+def test_a_usage_that_counted_a_hidden_prompt_does_limited_harm_and_is_corrected() -> None:
+    """Calibration, the fault of a ratio of 200."""
+    estimator = TokenEstimator()
+    messages = [Message("user", "x" * 36_000)]
+    estimator.calibrate(200 * estimator.estimate(messages), estimator.estimate(messages))
+    assert estimator.factor == 2.0
+    for _ in range(12):
+        estimator.calibrate(10_004, estimator.estimate(messages))
+    assert estimator.factor == pytest.approx(1.0, abs=0.02)
+
+
+def test_an_estimator_learns_from_one_model_only() -> None:
+    """Calibration, the fault of mixing models: the first model named is the one."""
+    estimator = TokenEstimator()
+    estimator.calibrate(130, 100, model_id="small")
+    learnt = estimator.factor
+    estimator.calibrate(1_000, 100, model_id="large")
+    assert estimator.factor == learnt
+    estimator.calibrate(130, 100, model_id="small")
+    assert estimator.factor > learnt
+    other = TokenEstimator()
+    other.calibrate(math.nan, 100, model_id="large")
+    other.calibrate(130, 100, model_id="small")
+    assert other.calibrated
+
+
+def test_an_estimate_never_stands_on_a_usage_of_an_earlier_history() -> None:
+    """Calibration, the faults of anchors and sums: only the factor is kept, whatever was counted before."""
+    estimator = TokenEstimator()
+    long = [Message("user", "x" * 3_600)] * 50
+    for _ in range(5):
+        estimator.calibrate(1.2 * estimator.base(long), estimator.estimate(long))
+    compacted = [Message("user", "x" * 360)]
+    assert estimator.estimate(compacted) == math.ceil(104 * estimator.factor)
+    assert estimator.estimate(compacted * 10) == math.ceil(1_040 * estimator.factor)
+
+
+def test_a_whole_request_is_learnt_though_its_framing_is_not_calibrated() -> None:
+    """Calibration, the fault of leaving out what the provider counts too."""
+    estimator = TokenEstimator()
+    messages = [Message("user", "x" * 3_600)]
+    tools = [{**TOOL, "description": "d" * 3_600}] * 3
+
+    def said() -> int:
+        return estimator.estimate(messages) + estimator.overhead(tools, provider="anthropic")
+
+    actual = 1.4 * (said() - 346) + 346
+    for _ in range(40):
+        estimator.calibrate(actual, said())
+    assert estimator.factor == pytest.approx(1.4, abs=0.01)
 
 
 def test_the_factor_belongs_to_one_estimator() -> None:

@@ -210,7 +210,7 @@ def test_r45_permuting_the_candidates_of_a_source_changes_nothing() -> None:
 class CalibrationIsForbidden(TokenEstimator):
     """Says so when somebody calibrates it."""
 
-    def calibrate(self, actual: float, estimated: float) -> None:
+    def calibrate(self, actual: float, estimated: float, *, model_id: str | None = None) -> None:
         raise AssertionError("a compile calibrated its estimator")
 
 
