@@ -65,7 +65,8 @@ def describe(
             rest_tokens=selection.rest_tokens,
             share_ratios=budget.shares,
         ),
-        estimator=inputs.estimator_kind or EstimatorKind(kind=inputs.estimator.kind),
+        estimator=inputs.estimator_kind
+        or EstimatorKind(kind=inputs.estimator.kind, calibrated=inputs.estimator.calibrated),
         placement=PlacementSummary(
             append="append" in placements,
             ephemeral_tail=tail,
