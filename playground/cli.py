@@ -1,4 +1,4 @@
-"""``playground``: starts the app; ``playground compile`` prints one compile.
+"""``playground``: starts the app; ``playground compile`` prints one compile, ``evaluate`` compares strategies.
 
 What is wrong is said in one line on the error stream, with the remedy, and ends with exit code 2.
 
@@ -176,11 +176,46 @@ def compile_command(
     for warning in context_warnings(compiled.package.manifest):
         _print_error(f"Warning: {warning['message']}")
     if as_json:
-        _print(_JSON_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", compiled.package.manifest.to_json()))
+        _print(_JSON_ESCAPED.sub(_json_escape, compiled.package.manifest.to_json()))
     elif as_xml:
         _print(_on_terminal(compiled.package.xml))
     else:
         _print_table(compiled)
+
+
+@app.command("evaluate")
+def evaluate_command(
+    steps: Annotated[int | None, typer.Option(help="Model steps to play; the whole script by default.")] = None,
+    window: Annotated[int | None, typer.Option(help="Context window, in tokens; at least 16,000.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens that may be added at once.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model id whose rules of placement hold.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures as JSON, each step's too.")
+    ] = False,
+) -> None:
+    """Play a long scripted task, without any model, and print what each strategy keeps in sight."""
+    from playground.evaluation import evaluate  # noqa: PLC0415  # brings NumPy
+
+    options: dict[str, Any] = {
+        "steps": steps,
+        "context_window": window,
+        "max_tokens": max_tokens,
+        "model_id": model,
+    }
+    report = evaluate(**{name: value for name, value in options.items() if value is not None})
+    if as_json:
+        _print(_JSON_ESCAPED.sub(_json_escape, report.to_json()))
+        return
+    from rich.table import Table  # noqa: PLC0415  # rich is for people only
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for row in report.strategies:
+        table.add_column(row.label, justify="right")
+    for name, cells in report.lines():
+        table.add_row(name, *cells)
+    legend = "\n".join(f"{row.label}: {row.description}" for row in report.strategies)
+    _print_rich((_shown(report.summary), "bold"), (table, None), (f"\n{legend}\n\n{report.caveat}", "dim"))
 
 
 def _compiled(
@@ -261,6 +296,11 @@ def _shares(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _print_table(compiled: _Compiled) -> None:
+    _print_rich((_shown(compiled.question), "bold"), (_summary(compiled), "dim"), (_table(compiled), None))
+
+
+def _print_rich(*parts: tuple[Table | str, str | None]) -> None:
+    """Print parts, each with its style, for people."""
     from rich.console import Console  # noqa: PLC0415  # rich is for people only
 
     console = Console(markup=False, highlight=False, emoji=False)
@@ -268,9 +308,8 @@ def _print_table(compiled: _Compiled) -> None:
         console.width = PIPED_WIDTH
     # Captured, because rich would end the program by itself where the reader has gone.
     with console.capture() as captured:
-        console.print(_shown(compiled.question), style="bold")
-        console.print(_summary(compiled), style="dim")
-        console.print(_table(compiled))
+        for part, style in parts:
+            console.print(part, style=style)
     _print_plain(_CUT_ISOLATE.sub("\\1\u2069", captured.get()))
 
 
@@ -323,6 +362,10 @@ def _shown(text: str) -> str:
     plain = _NOT_SHOWN.sub("\ufffd", one_line(replace_forbidden(text)))
     turned = any(bidirectional(character) in {"R", "AL", "AN"} for character in plain)
     return f"\u2068{plain}\u2069" if turned else plain
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _on_terminal(xml: str) -> str:
