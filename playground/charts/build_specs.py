@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from playground.charts import sources, waterfall
+from playground.charts import evaluation_grid, evaluation_steps, sources, waterfall
 from playground.views.palette import CHART_SLOTS
 
 __all__ = ["BUILDERS", "main"]
@@ -60,10 +60,7 @@ def sources_spec() -> dict[str, Any]:
         "x0:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[0, {"expr": f"width-{sources.NUMBERS}"}])
     )
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, sources.HEIGHT], range=[0, sources.HEIGHT]))
-    described = {
-        "description": alt.Description("description:N"),
-        "tooltip": alt.Tooltip("description:N", title=" "),
-    }
+    described = _described()
     demand = (
         base.transform_filter(_only("demand"))
         .mark_bar(
@@ -106,7 +103,70 @@ def sources_spec() -> dict[str, Any]:
     return _framed(demand, segments, granted, outline, names, *numbers, height=sources.HEIGHT)
 
 
-BUILDERS: dict[str, Callable[[], dict[str, Any]]] = {"waterfall": waterfall_spec, "sources": sources_spec}
+def evaluation_steps_spec() -> dict[str, Any]:
+    """Build the bars of a long task's requests."""
+    base = _base()
+    x, x2, y = _unit_x(), alt.X2("x1:Q"), _pixel_y(evaluation_steps.HEIGHT)
+    described = _described()
+    grid = base.transform_filter(_only("grid"))
+    lines = grid.mark_rule(strokeWidth=1).encode(x=x, x2=x2, y=y, color=_slot("slot"))
+    numbers = _text(grid, "name", align="right", dx=-evaluation_steps.GUTTER).encode(
+        x=alt.value(0), y=y, color=_slot("quiet")
+    )
+    bars = (
+        base.transform_filter(_only("bar"))
+        .mark_rect()
+        .encode(x=x, x2=x2, y=y, y2="y1:Q", color=_slot("slot"), **described)
+    )
+    ticks = (
+        base.transform_filter(_only("tick"))
+        .mark_tick(orient="vertical", thickness=3, size=evaluation_steps.TICK_SIZE, opacity=1)
+        .encode(x=x, y=y, color=_slot("slot"), **described)
+    )
+    names = _text(base.transform_filter(_only("name")), "name", align="left", size=evaluation_steps.NAME_SIZE)
+    return _framed(
+        lines,
+        bars,
+        ticks,
+        numbers,
+        names.encode(x=x, y=y, color=_slot("quiet")),
+        height=evaluation_steps.HEIGHT,
+    )
+
+
+def evaluation_grid_spec() -> dict[str, Any]:
+    """Build the cells of strategies by subtasks."""
+    base = _base()
+    x, y = _unit_x(), _pixel_y(evaluation_grid.HEIGHT)
+    cells = (
+        base.transform_filter(_only("cell"))
+        .mark_rect(cornerRadius=2)
+        .encode(
+            x=x,
+            x2="x1:Q",
+            y=y,
+            y2="y1:Q",
+            color=_slot("slot"),
+            opacity=alt.Opacity("tone:Q", scale=None, legend=None),
+            **_described(),
+        )
+    )
+    numbers = _text(base.transform_filter(_only("number")), "name", align="center")
+    names = _text(base.transform_filter(_only("row")), "name", align="right", dx=-evaluation_grid.GUTTER)
+    return _framed(
+        cells,
+        numbers.encode(x=x, y=y, color=_slot("slot")),
+        names.encode(x=alt.value(0), y=y, color=_slot("slot")),
+        height=evaluation_grid.HEIGHT,
+    )
+
+
+BUILDERS: dict[str, Callable[[], dict[str, Any]]] = {
+    "waterfall": waterfall_spec,
+    "sources": sources_spec,
+    "evaluation_steps": evaluation_steps_spec,
+    "evaluation_grid": evaluation_grid_spec,
+}
 
 
 def main() -> None:
@@ -121,6 +181,24 @@ def _base() -> alt.Chart:
     return alt.Chart(alt.NamedData("rows"))
 
 
+def _unit_x() -> alt.X:
+    """Place by parts of the whole width."""
+    return alt.X("x0:Q", axis=None, scale=alt.Scale(domain=[0, 1]))
+
+
+def _pixel_y(height: int) -> alt.Y:
+    """Place by px from the top."""
+    return alt.Y("y0:Q", axis=None, scale=alt.Scale(domain=[0, height], range=[0, height]))
+
+
+def _described() -> dict[str, Any]:
+    """Say what a mark is, to those who hover over it and to those who cannot see it."""
+    return {
+        "description": alt.Description("description:N"),
+        "tooltip": alt.Tooltip("description:N", title=" "),
+    }
+
+
 def _slot(field: str) -> alt.Color:
     """Colour by slot name; no range, so that the page's theme fills it and recolours it live."""
     return alt.Color(f"{field}:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None)
@@ -131,9 +209,16 @@ def _only(mark: str) -> str:
     return f"datum.mark === '{mark}'"
 
 
-def _text(chart: alt.Chart, field: str, *, align: Literal["left", "right"], dx: float = 0) -> alt.Chart:
+def _text(
+    chart: alt.Chart,
+    field: str,
+    *,
+    align: Literal["left", "center", "right"],
+    dx: float = 0,
+    size: float = FONT_SIZE,
+) -> alt.Chart:
     """Draw a text field, vertically centred on its row."""
-    text: alt.Chart = chart.mark_text(align=align, baseline="middle", dx=dx, fontSize=FONT_SIZE)
+    text: alt.Chart = chart.mark_text(align=align, baseline="middle", dx=dx, fontSize=size)
     return text.encode(text=alt.Text(f"{field}:N"))
 
 
