@@ -131,6 +131,9 @@ class EvaluationReport(RecordedValue):
             f"{self.context_window:,}, up to {self.max_tokens:,} tokens added at once"
         )
 
+    def __repr__(self) -> str:
+        return f"EvaluationReport({self.summary})"
+
     def to_json(self) -> str:
         """Return the recorded JSON; ``parse_json`` reads it back without loss."""
         return self.model_dump_json(by_alias=True)
