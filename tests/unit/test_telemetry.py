@@ -10,13 +10,14 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import StatusCode
+from opentelemetry.trace import NoOpTracer, StatusCode
 
-from playground import ContextCandidate
+from playground import ContextCandidate, ContextCompiler, RagSource, create_working_memory
 from playground.compiler.reporting import CompileReport, compile_attributes
 from playground.concurrency import run_sync
 from playground.telemetry import OpenTelemetryObserver
 from tests.builders import compiled, offer
+from tests.host import Spy, call, step
 
 MARKER = "MARKER"
 STARTED, ENDED = 1_700_000_000_000_000_000, 1_700_000_000_500_000_000
@@ -94,6 +95,92 @@ def test_r245_it_is_a_child_too_where_a_synchronous_call_runs_on_the_private_loo
     child = watched.compile_span()
     assert child.parent is not None
     assert child.parent.span_id == step.get_span_context().span_id
+
+
+def watched_compiler(watched: Watched, **more: Any) -> ContextCompiler:
+    found = [ContextCandidate(MARKER, f"{MARKER} text", 1.0)]
+    sources = [Spy(found, id="My Docs!"), Spy([], id="memory", kind="memory")]
+    return ContextCompiler(sources=sources, observer=watched.observer, **more)
+
+
+MARKED: dict[str, Any] = {
+    "run_id": MARKER,
+    "messages": [{"role": "user", "content": f"{MARKER} question"}],
+    "working_memory": create_working_memory(scope=MARKER, goal=f"{MARKER} goal", now=0),
+}
+
+
+def test_r245_each_compile_makes_one_span_with_the_attributes_of_its_manifest(watched: Watched) -> None:
+    compiler = watched_compiler(watched)
+    packages = [step(compiler, number, **MARKED) for number in range(2)]
+    packages.append(compiler.on_overflow_sync(input_tokens=9_000, **call(1, **MARKED)))
+    spans = watched.spans()
+    assert [dict(span.attributes or {}) for span in spans] == [
+        compile_attributes(package.manifest) for package in packages
+    ]
+    reasons = [(span.attributes or {})["deuz.context.refresh_reason"] for span in spans]
+    assert reasons == ["initial", "reused", "overflow-retry"]
+    assert all((span.start_time or 0) <= (span.end_time or 0) for span in spans)
+    assert MARKER in packages[0].xml
+    assert MARKER in packages[0].manifest.to_json()
+    assert not any(MARKER in span.to_json() for span in spans)
+    assert (spans[0].attributes or {})["deuz.context.source.my_docs_.selected"] == 1
+
+
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_r245_the_span_of_a_compile_is_a_child_of_the_callers(watched: Watched, synchronous: bool) -> None:
+    compiler = watched_compiler(watched)
+    with watched.tracer.start_as_current_span("step") as parent:
+        if synchronous:
+            step(compiler)
+        else:
+            asyncio.run(compiler.before_model_call(**call()))
+    child = watched.compile_span()
+    assert child.parent is not None
+    assert child.parent.span_id == parent.get_span_context().span_id
+
+
+def test_r245_spans_that_a_source_makes_are_the_callers_children_too(watched: Watched) -> None:
+    def retrieve(*_: Any) -> list[Any]:
+        with watched.tracer.start_as_current_span("embed"):
+            return []
+
+    with watched.tracer.start_as_current_span("step") as parent:
+        step(ContextCompiler(sources=[RagSource(retrieve)]))
+    inner = watched.spans()[0]
+    assert inner.name == "embed"
+    assert inner.parent is not None
+    assert inner.parent.span_id == parent.get_span_context().span_id
+
+
+def test_r245_a_compile_that_fails_is_reported_without_its_message(watched: Watched) -> None:
+    failing = Spy(required=True, fails=RuntimeError(MARKER))
+    compiler = ContextCompiler(sources=[failing], observer=watched.observer)
+    with pytest.raises(RuntimeError):
+        step(compiler)
+    span = watched.compile_span()
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "RuntimeError")
+    assert not span.attributes
+    assert MARKER not in span.to_json()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_observer_that_raises_never_matters(fails: bool) -> None:
+    class BrokenTracer(NoOpTracer):
+        def start_span(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("the exporter is gone")
+
+    source = Spy(required=True, fails=OSError("down") if fails else None)
+    watched, plain = (
+        ContextCompiler(sources=[source], observer=observer)
+        for observer in (OpenTelemetryObserver(BrokenTracer()), None)
+    )
+    if fails:
+        with pytest.raises(OSError, match="down"):
+            step(watched)
+        return
+    assert step(watched) == step(plain)
+    assert watched.state() == plain.state()
 
 
 def test_without_an_sdk_a_report_goes_nowhere_and_leaves_no_trace() -> None:
