@@ -172,7 +172,7 @@ def in_bounded_time(ask: Callable[[], ContextPackage]) -> ContextPackage:
 
 
 @ALL
-def test_r144_r150_r153_an_optional_source_that_fails_costs_a_warning_and_its_records(does: Any) -> None:
+def test_r144_r148_r150_r153_a_failed_optional_source_costs_a_warning_and_its_records(does: Any) -> None:
     warnings: list[Mapping[str, Any]] = []
     compiler = compiler_with(Odd(does), on_warning=warnings.append)
     manifest = in_bounded_time(lambda: step(compiler)).manifest
