@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from playground.compiler.compiler import ContextCompiler
 from playground.compiler.placement import block_text, history_messages, request_messages
 from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH
 from playground.compiler.state import ContextCompilerState
-from playground.compiler.values import text_digest
+from playground.compiler.values import ContextPackage, text_digest
 from playground.evaluation.hosts import TIME_LIMIT, Host
 from playground.evaluation.moments import Moment, Sent, Setting
 from playground.evaluation.world import World
@@ -52,21 +53,28 @@ class CompilerHost(Host):
     def prepare(self, moment: Moment) -> Sent:
         """Ask for a package and place it; a forget makes the compiler retrieve anew."""
         before = self.compiler.state().passes
-        package = self.compiler.before_model_call_sync(
-            run_id=RUN_ID,
-            step=moment.step.index,
-            messages=moment.history,
-            model=self.setting.model,
-            working_memory=moment.notes,
-            refresh=moment.changed,
-            redacted=moment.forgotten,
-        )
+        package = self.compiler.before_model_call_sync(redacted=moment.forgotten, **self.asked(moment))
+        return self.placed(moment.history, package, retrieved=self.compiler.state().passes > before)
+
+    def asked(self, moment: Moment) -> dict[str, Any]:
+        """Return what the compiler is told of a step."""
+        return {
+            "run_id": RUN_ID,
+            "step": moment.step.index,
+            "messages": moment.history,
+            "model": self.setting.model,
+            "working_memory": moment.notes,
+            "refresh": moment.changed,
+        }
+
+    def placed(self, history: tuple[Message, ...], package: ContextPackage, *, retrieved: bool) -> Sent:
+        """Return the request and the history that a package makes of a history."""
         return Sent(
-            request=request_messages(moment.history, package),
-            history=history_messages(moment.history, package),
-            lasting=len(moment.history) + (1 if package.manifest.placement.append else 0),
+            request=request_messages(history, package),
+            history=history_messages(history, package),
+            lasting=len(history) + (1 if package.manifest.placement.append else 0),
             added_tokens=package.manifest.budget.selected_tokens,
-            retrieved=self.compiler.state().passes > before,
+            retrieved=retrieved,
             manifest=package.manifest,
         )
 

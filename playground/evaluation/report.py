@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["CAVEAT", "EvaluationReport", "StepFigures", "StrategyFigures"]
 
 CAVEAT = (
-    "Figures of one scripted task with a hashing embedder and without any model: they show what each strategy "
-    "keeps in sight, and claim nothing about answers, prices or savings of real models."
+    "Figures of one scripted task with a hashing embedder, summaries that are cut and no model at all: they "
+    "show what each strategy keeps in sight, and claim nothing about answers, prices or savings of real models."
 )
 NONE = "–"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,8 +17,10 @@ import pytest
 from playground.compiler.budget import ContextBudget
 from playground.compiler.placement import is_compiler_block
 from playground.errors import InvalidInputError
+from playground.escaping import escape_text
 from playground.evaluation import STRATEGIES, EvaluationReport, StepFigures, StrategyFigures, evaluate
-from playground.evaluation.compiler_host import CompilerHost
+from playground.evaluation.compaction import compacted
+from playground.evaluation.compiler_host import CompilerHost, CompilerRestarted
 from playground.evaluation.hosts import SystemMessage
 from playground.evaluation.measuring import measure
 from playground.evaluation.moments import Moment, Sent, Setting, Strategy
@@ -239,6 +242,65 @@ def test_requests_are_valid_conversations(name: StrategyName) -> None:
         for message, following in pairwise(step.sent.request):
             assert (message.role == "assistant") == (following.role == "tool")
         assert step.sent.request[-1].role != "assistant"
+
+
+def record_lines(step: PlayedStep, text: str) -> list[int]:
+    """Where a record's text stands in the retrieval blocks of a request."""
+    blocks = [text_of(message) for message in step.sent.request if is_compiler_block(message)]
+    found = re.finditer(re.escape(f"\n{escape_text(text)}\n</record>"), "\n".join(blocks))
+    return [match.start() for match in found]
+
+
+@pytest.mark.parametrize("kind", [CompilerHost, CompilerRestarted])
+def test_no_record_stands_twice_and_no_old_revision_behind_a_newer_one(kind: type[CompilerHost]) -> None:
+    """R88, R165, R166 at each of 74 steps, with compactions, restarts and a forget."""
+    for step in played_with(kind):
+        for record in TASK.records.values():
+            places = [record_lines(step, text) for _, text in record.texts]
+            assert all(len(found) <= 1 for found in places)
+            stands = [found[0] for found in places if found]
+            assert stands == sorted(stands)
+        assert any(record_lines(step, record.texts[-1][1]) for record in TASK.records.values())
+
+
+class Refused(CompilerHost):
+    """Is refused every ninth request as too long: it compacts, and sends the step again within a token less."""
+
+    def __init__(self, setting: Setting, world: World) -> None:
+        super().__init__(setting, world)
+        self.refused: list[tuple[int, Sent]] = []
+
+    def prepare(self, moment: Moment) -> Sent:
+        sent = super().prepare(moment)
+        if moment.step.index % 9 != 8:
+            return sent
+        limit = self.estimator.estimate(sent.request) - 1
+        history = compacted(moment.history, context_window=1, estimator=self.estimator)
+        package = self.compiler.on_overflow_sync(
+            input_tokens=limit, **{**self.asked(moment), "messages": history}
+        )
+        again = self.placed(history, package, retrieved=sent.retrieved)
+        self.refused.append((limit, again))
+        return again
+
+
+def test_refused_requests_are_sent_smaller_and_lose_nothing_that_must_stay() -> None:
+    """R174-R177, R180 within a whole run."""
+    world = World(TASK)
+    host = Refused(setting(), world)
+    played = play(TASK, host, world)
+    assert len(host.refused) == 8
+    for limit, sent in host.refused:
+        assert TokenEstimator().estimate(sent.request) <= limit
+        assert sent.manifest is not None
+        assert sent.manifest.refresh == "overflow-retry"
+    total, _ = figures(played)
+    assert total.decisions_preserved == 1
+    assert (total.outdated_shown, total.forgotten_steps, total.reverted_shown) == (0, 0, 0)
+    assert total.passes == figures(played_with(CompilerHost))[0].passes
+    for step in played:
+        for record in TASK.records.values():
+            assert all(len(record_lines(step, text)) <= 1 for _, text in record.texts)
 
 
 class Careless(CompilerHost):
