@@ -77,8 +77,8 @@ for row in report.strategies:
 #
 # The compiler appends records when the task changes or the host asks, and what it placed stays until the
 # history is shortened; then it comes back from what the compiler knew. With the default of six retrievals it
-# runs dry before half of the work is done. Whoever retrieves for each request loses what an earlier question
-# of the same part had found.
+# runs dry in the third part of the work. Whoever retrieves for each request loses what an earlier question of
+# the same part had found.
 
 # %%
 evaluation_grid.chart(grid_view(report, "records"))

@@ -46,7 +46,7 @@ def evaluate(
         max_tokens: What a strategy may add at once, in tokens.
 
     Returns:
-        The figures; equal arguments give equal values on each machine.
+        The figures; equal arguments give equal values, in any process.
 
     Raises:
         InvalidInputError: For an unknown strategy or a number out of range.
