@@ -112,15 +112,22 @@ pd.DataFrame({one.model_id: {name: cells[0] for name, cells in one.lines()} for 
 # %% [markdown]
 # ## Turn a knob
 #
-# How much may be added at once, and what that keeps in sight. Working memory comes first: where the budget is
-# hardly larger than it, no record gets in.
+# How many needed records are in sight depends on how much may be added at once. Working memory comes first:
+# where the budget is hardly larger than it, records do not get in, and a system message without working
+# memory shows more of them.
 
 # %%
-sweep = {
-    f"{tokens:,} tokens": evaluate(strategies=["compiler"], max_tokens=tokens)
-    for tokens in (400, 800, 1_200, 1_600, 3_200)
-}
-pd.DataFrame({name: {figure: cells[0] for figure, cells in one.lines()} for name, one in sweep.items()})
+three = ("compiler", "system-message", "system-message-with-state")
+sweep = {tokens: evaluate(strategies=three, max_tokens=tokens) for tokens in (400, 800, 1_200, 1_600, 3_200)}
+pd.DataFrame(
+    {
+        (name, report.figures(strategy).label): {
+            f"{tokens:,} tokens": dict(one.lines())[name][at] for tokens, one in sweep.items()
+        }
+        for name in ("Needed records in sight", "Goal, rules, decisions in sight")
+        for at, strategy in enumerate(three)
+    }
+)
 
 # %% [markdown]
 # The same table on the command line: `playground evaluate`, and with `--json` all figures of each step.
