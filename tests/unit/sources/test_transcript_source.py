@@ -101,18 +101,19 @@ def test_a_tool_call_is_offered_with_its_result_under_one_id() -> None:
     assert found.provenance.source_kinds == ("model", "tool")
 
 
-def test_calls_that_share_an_id_keep_their_own_results() -> None:
-    def turn(result: str) -> list[dict[str, Any]]:
-        call = {"type": "tool_use", "id": "call_0", "name": "ci", "input": {}}
-        answer = {"type": "tool_result", "toolUseId": "call_0", "result": result}
-        return [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [answer]}]
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (0, 1, 2, 3)], ids=["in turn", "both at once"])
+def test_calls_that_share_an_id_keep_their_own_results(order: tuple[int, ...]) -> None:
+    def call(name: str) -> dict[str, Any]:
+        use = {"type": "tool_use", "id": "call_0", "name": name, "input": {}}
+        return {"role": "assistant", "content": [use]}
 
-    record = ChatRecord("c", ADA, as_messages([*turn("first build green"), *turn("second build red")]))
+    def result(text: str) -> dict[str, Any]:
+        return {"role": "tool", "content": [{"type": "tool_result", "toolUseId": "call_0", "result": text}]}
+
+    parts = [call("first"), call("second"), result("build green"), result("build red")]
+    record = ChatRecord("c", ADA, as_messages([parts[at] for at in order]))
     found = ask(TranscriptSource(store=InMemoryChatStore([record]), scope=ADA), "build")
-    assert {one.record_id: one.text for one in found} == {
-        "c#0": "[ci] {}\nfirst build green",
-        "c#2": "[ci] {}\nsecond build red",
-    }
+    assert {one.text for one in found} == {"[first] {}\nbuild green", "[second] {}\nbuild red"}
 
 
 def test_a_result_without_a_call_is_a_position_of_its_own() -> None:
