@@ -99,7 +99,7 @@ sources_chart.chart(sources_view(package.manifest, title=title))
 # ## What binds, and what would let the next record in
 
 # %%
-binding = binding_constraint(offers, project.budget, package.manifest)
+binding = binding_constraint(offers, package)
 print(
     f"{binding.limit} binds: {binding.context_tokens:,} tokens; the ratio would allow {binding.ratio_tokens:,}"
 )

@@ -9,7 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from playground.compiler.budget import ContextBudget
-from playground.compiler.explain import Knob
+from playground.compiler.knobs import Knob
 from playground.models import ModelEntry, ModelSpec, find_model
 from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, budget_of
 from playground.views.links import number_in

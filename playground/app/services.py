@@ -15,8 +15,9 @@ import streamlit as st
 from playground.app.controls import Estimator, Search, Settings
 from playground.app.model_process import make_room, model_ready
 from playground.app.projects import load_project, shared_embedder
+from playground.compiler.binding import Binding, binding_constraint
 from playground.compiler.compile import compile_offers
-from playground.compiler.explain import Binding, Knob, binding_constraint
+from playground.compiler.knobs import Knob
 from playground.compiler.offers import Offers, prepare
 from playground.compiler.values import ContextPackage, SourceResult
 from playground.errors import EmbeddingUnavailableError
@@ -182,7 +183,7 @@ def _compiled(
     budget = budget_of(where)
     package = compile_offers(counted.offers, budget)
     manifest, texts = package.manifest, retrieval.texts
-    binding = binding_constraint(counted.offers, budget, manifest)
+    binding = binding_constraint(counted.offers, package)
 
     def title(source: str, record_id: str) -> str:
         return texts[(source, record_id)].title

@@ -1,295 +1,225 @@
-"""Explaining a compile: which limit binds, and the nearest change of a knob that lets a record in.
+"""Explaining one entry of a compile: its rank, what was left at its turn, and what would let it in.
 
-Pure, and found by real selections rather than by arithmetic. Selection is first fit and therefore not
-monotone, so "nearest" is local: the named value lets the record in, one unit less of change does not.
+Pure. Everything is found by selecting again from the same offers; see ``turns`` for what was left and
+``changes`` for how the nearest change of each knob is searched.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
 
-from playground.compiler.budget import ContextBudget, ContextShares
-from playground.compiler.compile import fit_blocks
-from playground.compiler.manifest import ContextManifest, Reason
-from playground.compiler.offers import Offers
-from playground.compiler.rendering import WORKING_MEMORY_SOURCE
-from playground.compiler.selection import select
-from playground.compiler.values import KINDS, Kind
-from playground.errors import ContextBudgetExceededError
+from playground.compiler.binding import Binding, binding_constraint
+from playground.compiler.budget import ContextBudget
+from playground.compiler.changes import KnobChange, is_in, nearest_change
+from playground.compiler.compile import compile_offers
+from playground.compiler.knobs import KNOBS, AnyKnob
+from playground.compiler.limit_changes import nearest_limit_change
+from playground.compiler.manifest import EntryKind, Reason
+from playground.compiler.offers import CompileInputs, Offers, prepare
+from playground.compiler.placement import standing_placements
+from playground.compiler.selection import Selection, select
+from playground.compiler.turns import Outcome, Turn, line_number, piece_of_line, record_of
+from playground.compiler.values import ContextPackage
+from playground.errors import InvalidInputError
 
-__all__ = [
-    "KNOBS",
-    "Binding",
-    "Knob",
-    "KnobChange",
-    "Limit",
-    "binding_constraint",
-    "helpful_change",
-    "nearest_change",
-    "with_knob",
-]
+__all__ = ["Binding", "Explanation", "PassTurn", "binding_constraint", "explain"]
 
-Knob = Literal[
-    "max_tokens",
-    "ratio",
-    "working_memory_tokens",
-    "memory_share",
-    "rag_share",
-    "transcript_share",
-    "skills_share",
-]
-Limit = Literal["max_tokens", "ratio", "working_memory_tokens", "candidates", "mandatory", "room", "nothing"]
-KNOBS: tuple[Knob, ...] = get_args(Knob)
-FRACTION_UNITS = 10_000  # units of ratio and shares in 1; one unit is 0.0001
-_SHARE_OF: dict[Knob, Kind] = {
-    "memory_share": "memory",
-    "rag_share": "rag",
-    "transcript_share": "transcript",
-    "skills_share": "skills",
-}
+Record = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class KnobChange:
-    """What one knob would have to be for a record to get in.
+class PassTurn:
+    """The turn of an entry in one pass.
 
     Attributes:
-        knob: The knob.
-        current: Its value now, in tokens or as a fraction.
-        needed: The nearest value that lets the record in; ``None`` when no value that was tried does.
-        drops: Source and id of every record that is selected now and would have to go.
+        room: What the pass had to divide, in tokens: the kind's share, the pool of what shares left unused, or
+            what working memory's optional lines may take.
+        left: What was left of it at the turn, in tokens.
+        short_by: Tokens that were missing; 0 where it would have fitted.
+        before: Source and id of every record that was admitted before it in this pass, in that order.
     """
 
-    knob: Knob
-    current: float
-    needed: float | None
-    drops: tuple[tuple[str, str], ...] = ()
+    room: int
+    left: int
+    short_by: int
+    before: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
-    """What limits a compile.
+class Explanation:
+    """Why an entry is in or out, and what would let it in.
 
     Attributes:
-        limit: The limit that binds.
-        context_tokens: What the compiler may add, in tokens.
-        ratio_tokens: What the ratio alone would allow, in tokens.
-        max_tokens: What max tokens alone would allow, in tokens.
-        left_out: Excluded entries by reason.
-        left_out_for_budget: Entries left out for the budget, by kind.
-        record: Source and id of the best-ranked record that the budget left out, if any.
-        changes: One a knob, for that record; empty when there is none.
+        source: Its source, ``working-memory`` for a line.
+        record_id: Its id.
+        kind: Its kind.
+        selected: Whether it got in.
+        reason: The manifest's reason.
+        tokens: What it takes, in tokens.
+        score: Its score; ``None`` for a line of working memory.
+        rank: Its place among all that compete for the budget, from 1; lines have an order of their own.
+            ``None`` where it does not compete: mandatory, or out before any budget was looked at.
+        rank_in_kind: Its place among those of its kind.
+        share: Its turn in its kind's share; ``None`` where it had none.
+        pool: Its turn in the reallocation of what the shares left; ``None`` where it had none.
+        allowance: Its turn in working memory's allowance, for a line.
+        over_by: Tokens by which the rendered blocks were too large with it, where it was admitted and dropped
+            again; only a tokenizer, whose counts of pieces do not add up, can make that happen. Else 0.
+        instead: Source and id of the record that brings its text, where it is a duplicate; its own where it
+            was offered twice.
+        changes: For each knob the nearest value that lets it in; empty where it is in.
     """
 
-    limit: Limit
-    context_tokens: int
-    ratio_tokens: int
-    max_tokens: int
-    left_out: dict[Reason, int]
-    left_out_for_budget: dict[str, int]
-    record: tuple[str, str] | None
-    changes: tuple[KnobChange, ...]
+    source: str
+    record_id: str
+    kind: EntryKind
+    selected: bool
+    reason: Reason
+    tokens: int
+    score: float | None
+    rank: int | None
+    rank_in_kind: int | None
+    share: PassTurn | None
+    pool: PassTurn | None
+    allowance: PassTurn | None
+    over_by: int
+    instead: Record | None
+    changes: tuple[KnobChange[AnyKnob], ...]
+
+    @property
+    def short_by(self) -> int:
+        """The fewest tokens that any of its turns was short of, or the blocks were over; 0 if none was."""
+        turns = [turn.short_by for turn in (self.share, self.pool, self.allowance) if turn is not None]
+        return self.over_by or min(turns, default=0)
 
 
-def binding_constraint(offers: Offers, budget: ContextBudget, manifest: ContextManifest) -> Binding:
-    """Say what limits this compile, and what would let in the best record that was left out.
+def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Record | int) -> Explanation:
+    """Explain one entry of a compile.
+
+    The changes are exact: each names the nearest value that lets the entry in when all other knobs stay, in
+    units of 1 token, 1 candidate and 0.0001 of the ratio and the shares, the larger of two equally near; and
+    ``None`` only where no value of the knob does. A share that grows takes from the others in proportion once
+    all sum to 1.
 
     Args:
-        offers: What was compiled.
-        budget: The budget it was compiled under.
-        manifest: The manifest it gave.
+        inputs: What was compiled, or what ``prepare`` made of it.
+        package: What the compile gave.
+        record: Source and record id, the first such entry being meant; or the number of an entry in
+            ``package.manifest.entries``.
+
+    Raises:
+        InvalidInputError: When there is no such entry, or the package was not compiled from these inputs.
     """
-    left_out: Counter[Reason] = Counter(entry.reason for entry in manifest.entries if not entry.selected)
-    for_budget: Counter[str] = Counter(entry.kind for entry in manifest.entries if entry.reason == "budget")
+    offers = inputs if isinstance(inputs, Offers) else prepare(inputs)
+    budget = package.manifest.budget.knobs()
+    number = _entry_number(package, record)
+    _check_origin(offers, budget, package)
+    entry = package.manifest.entries[number]
     lines = len(offers.memory.lines)
-    first = next((i for i in offers.ranking if manifest.entries[lines + i].reason == "budget"), None)
-    room = max(0, offers.inputs.room)
-    changes: tuple[KnobChange, ...] = ()
-    record = None
-    if first is not None:
-        entry = manifest.entries[lines + first]
-        record = (entry.source, entry.record_id)
-        changes = tuple(helpful_change(offers, budget, first, knob) for knob in KNOBS)
-    return Binding(
-        limit=_limit(offers, budget, manifest, left_out, for_budget),
-        context_tokens=manifest.budget.context_tokens,
-        ratio_tokens=int(budget.ratio * room),
-        max_tokens=budget.max_tokens,
-        left_out=dict(left_out),
-        left_out_for_budget=dict(for_budget),
-        record=record,
-        changes=changes,
+    piece = number - lines if number >= lines else piece_of_line(number)
+    selection = select(offers, budget)
+    rank, rank_in_kind = _ranks(offers, piece)
+    turns = {} if rank is None else _turns(offers, Outcome(offers, budget, selection), selection, piece)
+    return Explanation(
+        source=entry.source,
+        record_id=entry.record_id,
+        kind=entry.kind,
+        selected=entry.selected,
+        reason=entry.reason,
+        tokens=entry.tokens,
+        score=entry.score,
+        rank=rank,
+        rank_in_kind=rank_in_kind,
+        share=turns.get("share"),
+        pool=turns.get("pool"),
+        allowance=turns.get("allowance"),
+        over_by=0 if entry.selected else _over_by(offers, selection, piece),
+        instead=_instead(offers, package, number) if entry.reason == "duplicate" else None,
+        changes=() if entry.selected else _changes(offers, budget, piece),
     )
 
 
-def nearest_change(offers: Offers, budget: ContextBudget, candidate: int, knob: Knob) -> KnobChange:
-    """Return the nearest value of ``knob`` that lets a candidate in, all other knobs staying.
-
-    Costs O(log range) selections. Of two values equally near the larger one is returned.
-
-    Args:
-        offers: What was compiled.
-        budget: The budget it was compiled under.
-        candidate: Number of the candidate in ``offers.candidates``.
-        knob: Which knob to turn. A share that grows takes from the others in proportion once all sum to 1.
-    """
-    trial = _Trial(offers, budget, candidate, knob)
-    found = [units for units in (trial.larger(trial.admits), trial.smaller(trial.admits)) if units is not None]
-    return trial.change(min(found, key=lambda units: abs(units - trial.current), default=None))
-
-
-def helpful_change(offers: Offers, budget: ContextBudget, candidate: int, knob: Knob) -> KnobChange:
-    """Return the change of ``knob`` to advise: the first that costs no other record, and a larger value if any.
-
-    First fit may swap one record for another, and may let a record in under a tighter limit; both are poor
-    advice, so they come last. Arguments and cost as for ``nearest_change``.
-    """
-    trial = _Trial(offers, budget, candidate, knob)
-    for search in (trial.larger, trial.smaller):
-        units = search(trial.only_gains)
-        if units is not None:
-            return trial.change(units)
-    units = trial.larger(trial.admits)
-    return trial.change(trial.smaller(trial.admits) if units is None else units)
+def _entry_number(package: ContextPackage, record: Record | int) -> int:
+    entries = package.manifest.entries
+    if isinstance(record, int):
+        if 0 <= record < len(entries):
+            return record
+        raise InvalidInputError(f"There is no entry {record}; the manifest has {len(entries)}, from 0.")
+    pairs = zip(entries.column("source"), entries.column("record_id"), strict=True)
+    number = next((number for number, pair in enumerate(pairs) if pair == tuple(record)), None)
+    if number is None:
+        raise InvalidInputError(
+            f"The manifest has no entry {record!r:.100}.", remedy="Pass a source and a record id from it."
+        )
+    return number
 
 
-class _Trial:
-    """Turns one knob and looks whether one candidate gets in."""
-
-    def __init__(self, offers: Offers, budget: ContextBudget, candidate: int, knob: Knob) -> None:
-        self._offers, self._budget, self._candidate, self._knob = offers, budget, candidate, knob
-        self._now = self._selected(budget, whole=True) or frozenset()
-        self.current = _units(budget, knob)
-
-    def admits(self, units: int) -> bool:
-        selected = self._at(units)
-        return selected is not None and self._candidate in selected
-
-    def only_gains(self, units: int) -> bool:
-        selected = self._at(units)
-        return selected is not None and self._candidate in selected and selected >= self._now
-
-    def larger(self, wanted: Callable[[int], bool]) -> int | None:
-        return _first_wanted(wanted, self.current, _upwards(self.current, _largest(self._offers, self._knob)))
-
-    def smaller(self, wanted: Callable[[int], bool]) -> int | None:
-        return _first_wanted(wanted, self.current, _downwards(self.current, _smallest(self._knob)))
-
-    def change(self, units: int | None) -> KnobChange:
-        current = _value(self._knob, self.current)
-        if units is None:
-            return KnobChange(self._knob, current, None)
-        gone = sorted(self._now - (self._at(units) or frozenset()))
-        return KnobChange(self._knob, current, _value(self._knob, units), tuple(map(self._identity, gone)))
-
-    def _at(self, units: int) -> frozenset[int] | None:
-        return self._selected(with_knob(self._budget, self._knob, _value(self._knob, units)))
-
-    def _selected(self, budget: ContextBudget, *, whole: bool = False) -> frozenset[int] | None:
-        """Numbers of the selected candidates; working-memory lines count downwards from -1."""
-        try:
-            selection = select(self._offers, budget)
-        except ContextBudgetExceededError:
-            return None
-        # Rendering can only drop, and only where counts of pieces do not bound the count of the block.
-        renders = whole or self._candidate in selection.records
-        if renders and not self._offers.inputs.estimator.counts_by_length:
-            selection, _, _ = fit_blocks(self._offers, selection)
-        return frozenset(selection.records) | {-1 - line for line in selection.lines}
-
-    def _identity(self, number: int) -> tuple[str, str]:
-        if number < 0:
-            return WORKING_MEMORY_SOURCE, self._offers.memory.lines[-1 - number].record_id
-        result = self._offers.inputs.results[self._offers.sources[number]]
-        return result.source_id, self._offers.candidates[number].record_id
+def _check_origin(offers: Offers, budget: ContextBudget, package: ContextPackage) -> None:
+    again, given = compile_offers(offers, budget).manifest, package.manifest
+    if again.entries != given.entries or again.budget != given.budget:
+        raise InvalidInputError(
+            "The package was not compiled from these inputs.",
+            remedy="Pass what it was compiled from, with the estimator calibrated as it was then.",
+        )
 
 
-def with_knob(budget: ContextBudget, knob: Knob, value: float) -> ContextBudget:
-    """Return the budget with one knob turned.
-
-    A share may push the sum above 1; the other shares then shrink in proportion, as they do where shares are
-    weights.
-    """
-    if knob == "ratio":
-        return budget.model_copy(update={"ratio": value})
-    if knob in {"max_tokens", "working_memory_tokens"}:
-        return budget.model_copy(update={knob: int(value)})
-    kind = _SHARE_OF[knob]
-    others = sum(share for other, share in budget.shares.items() if other != kind)
-    scale = min(1.0, (1 - value) / others) if others > 0 else 1.0
-    shares = {other: value if other == kind else budget.shares[other] * scale for other in KINDS}
-    return budget.model_copy(update={"shares": ContextShares(**shares)})
+def _ranks(offers: Offers, piece: int) -> tuple[int | None, int | None]:
+    """Places from 1 in the global order and in the kind's; nothing for what does not compete."""
+    line = line_number(piece)
+    if line is not None:
+        optional = [i for i, other in enumerate(offers.memory.lines) if not other.mandatory]
+        place = optional.index(line) + 1 if line in optional else None
+        return place, place
+    if piece not in offers.ranking:
+        return None, None
+    own = next(order for order in offers.by_kind.values() if piece in order)
+    return offers.ranking.index(piece) + 1, own.index(piece) + 1
 
 
-def _limit(
-    offers: Offers,
-    budget: ContextBudget,
-    manifest: ContextManifest,
-    left_out: Counter[Reason],
-    for_budget: Counter[str],
-) -> Limit:
-    room = offers.inputs.room
-    if not left_out["budget"]:
-        return "candidates" if left_out["limit"] else "nothing"
-    if room <= 0:
-        return "room"
-    if offers.required_tokens >= manifest.budget.context_tokens:
-        return "mandatory"
-    if set(for_budget) == {"working-memory"} and budget.working_memory_tokens < manifest.budget.context_tokens:
-        return "working_memory_tokens"
-    return "ratio" if budget.ratio * room < budget.max_tokens else "max_tokens"
+def _turns(offers: Offers, outcome: Outcome, selection: Selection, piece: int) -> dict[str, PassTurn]:
+    """The turns that a contender had, by the name of their pass."""
+    line = line_number(piece)
+
+    def told(turn: Turn, tokens: int) -> PassTurn:
+        before = tuple(record_of(offers, other) for other in turn.before)
+        return PassTurn(turn.room, turn.left, max(0, tokens - turn.left), before)
+
+    if line is not None:
+        return {"allowance": told(outcome.line_turn(line), selection.line_tokens[line])}
+    tokens = offers.tokens[piece]
+    turns = {"share": told(outcome.share_turn(piece), tokens)}
+    if selection.reasons[piece] != "ranked":
+        turns["pool"] = told(outcome.pool_turn(piece), tokens)
+    return turns
 
 
-def _units(budget: ContextBudget, knob: Knob) -> int:
-    if knob == "ratio":
-        return round(budget.ratio * FRACTION_UNITS)
-    if knob in _SHARE_OF:
-        return round(budget.shares[_SHARE_OF[knob]] * FRACTION_UNITS)
-    return int(getattr(budget, knob))
+def _over_by(offers: Offers, selection: Selection, piece: int) -> int:
+    """Tokens by which the blocks were too large as long as the piece was in them."""
+    limit = max(selection.context_tokens, offers.required_tokens)
+    least: int | None = None
+    rest: Selection | None = selection
+    while rest is not None and is_in(piece, rest):
+        messages = [message for block in offers.render(rest.records, rest.lines) for message in block.messages]
+        over = offers.inputs.estimator.estimate(messages) - limit
+        least = over if least is None else min(least, over)
+        rest = rest.without_last(offers)
+    return least or 0
 
 
-def _value(knob: Knob, units: int) -> float:
-    return units / FRACTION_UNITS if knob == "ratio" or knob in _SHARE_OF else units
+def _instead(offers: Offers, package: ContextPackage, number: int) -> Record:
+    """The record that brings a duplicate's text: selected, or in the history; else its own, offered before."""
+    entry = package.manifest.entries[number]
+    for other in package.manifest.entries:
+        if other.selected and other.digest == entry.digest:
+            return other.source, other.record_id
+    for placed in standing_placements(offers.inputs.placed, offers.inputs.messages):
+        if placed.digest == entry.digest:
+            return placed.source, placed.record_id
+    return entry.source, entry.record_id
 
 
-def _largest(offers: Offers, knob: Knob) -> int:
-    if knob == "ratio" or knob in _SHARE_OF:
-        return FRACTION_UNITS
-    return max(0, offers.inputs.room)
-
-
-def _smallest(knob: Knob) -> int:
-    return 1 if knob == "ratio" else 0
-
-
-def _upwards(start: int, end: int) -> Iterator[int]:
-    step = 1
-    while start + step < end:
-        yield start + step
-        step *= 2
-    if end > start:
-        yield end
-
-
-def _downwards(start: int, end: int) -> Iterator[int]:
-    return (-probe for probe in _upwards(-start, -end))
-
-
-def _first_wanted(wanted: Callable[[int], bool], current: int, probes: Iterator[int]) -> int | None:
-    """Probe ever farther away, then halve the gap before the first success."""
-    outside = current
-    for inside in probes:
-        if not wanted(inside):
-            outside = inside
-            continue
-        while abs(inside - outside) > 1:
-            middle = (inside + outside) // 2
-            if wanted(middle):
-                inside = middle  # noqa: PLW2901  # the bracket narrows
-            else:
-                outside = middle
-        return inside
-    return None
+def _changes(offers: Offers, budget: ContextBudget, piece: int) -> tuple[KnobChange[AnyKnob], ...]:
+    return (
+        *(nearest_change(offers, budget, piece, knob) for knob in KNOBS),
+        nearest_limit_change(offers, budget, piece),
+    )

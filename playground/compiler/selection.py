@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from playground.compiler.budget import ContextBudget
 from playground.compiler.manifest import Reason
@@ -18,7 +19,20 @@ from playground.compiler.offers import MemoryOffers, Offers
 from playground.compiler.values import Kind
 from playground.errors import ContextBudgetExceededError
 
-__all__ = ["Selection", "mark_duplicates", "select"]
+__all__ = ["Rooms", "Selection", "granted_tokens", "mark_duplicates", "rooms_of", "select"]
+
+
+class Rooms(NamedTuple):
+    """What a budget leaves for optional content, in tokens."""
+
+    context_tokens: int
+    """What the compiler may add."""
+    frame_tokens: int
+    """The frame of the retrieval block, where no mandatory content pays for it."""
+    left: int
+    """What mandatory content and that frame leave."""
+    memory_tokens: int
+    """What working memory may take, its mandatory lines included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +86,10 @@ def select(offers: Offers, budget: ContextBudget) -> Selection:
         raise ContextBudgetExceededError(
             required_tokens=offers.required_tokens, available_tokens=max(0, room), phase=offers.inputs.phase
         )
-    context_tokens = budget.context_tokens(room)
-    left = max(0, context_tokens - offers.required_tokens)
-    frame = offers.frame_tokens if offers.ranking and not offers.mandatory else 0
-    left = max(0, left - frame)
-    lines, line_tokens, spent, tail_frame = _fill_memory(offers.memory, left, context_tokens, budget)
-    rest = left - spent - tail_frame
-    granted: dict[Kind, int] = {kind: math.floor(share * rest) for kind, share in budget.shares.items()}
+    rooms = rooms_of(offers, budget)
+    lines, line_tokens, spent, tail_frame = _fill_memory(offers.memory, rooms)
+    rest = rooms.left - spent - tail_frame
+    granted = granted_tokens(budget, rest)
     reasons = list(offers.settled)
     for i in offers.mandatory:
         reasons[i] = "mandatory"
@@ -89,8 +100,8 @@ def select(offers: Offers, budget: ContextBudget) -> Selection:
     walk.first_fit(offers.ranking, rest - walk.spent, "reallocated")
     chosen = set(lines)
     return Selection(
-        context_tokens=context_tokens,
-        frame_tokens=frame + tail_frame,
+        context_tokens=rooms.context_tokens,
+        frame_tokens=rooms.frame_tokens + tail_frame,
         rest_tokens=rest,
         granted=granted,
         reasons=[reason or "budget" for reason in reasons],
@@ -102,6 +113,19 @@ def select(offers: Offers, budget: ContextBudget) -> Selection:
         records=[*offers.mandatory, *walk.admitted],
         lines=lines,
     )
+
+
+def rooms_of(offers: Offers, budget: ContextBudget) -> Rooms:
+    """Return what the budget leaves before the first optional piece; none of it shrinks as a knob grows."""
+    context_tokens = budget.context_tokens(offers.inputs.room)
+    frame = offers.frame_tokens if offers.ranking and not offers.mandatory else 0
+    left = max(0, max(0, context_tokens - offers.required_tokens) - frame)
+    return Rooms(context_tokens, frame, left, min(budget.working_memory_tokens, context_tokens))
+
+
+def granted_tokens(budget: ContextBudget, rest: int) -> dict[Kind, int]:
+    """Return what each kind is granted of the ``rest``, in tokens."""
+    return {kind: math.floor(share * rest) for kind, share in budget.shares.items()}
 
 
 def mark_duplicates(offers: Offers, selection: Selection) -> Selection:
@@ -148,24 +172,21 @@ class _Walk:
         self.spent += room - left
 
 
-def _fill_memory(
-    memory: MemoryOffers, left: int, context_tokens: int, budget: ContextBudget
-) -> tuple[list[int], list[int], int, int]:
+def _fill_memory(memory: MemoryOffers, rooms: Rooms) -> tuple[list[int], list[int], int, int]:
     """Return admitted lines, tokens of every line, of the optional ones, and the frame they had to pay."""
     opened: set[str] = set()
     tokens: list[int] = []
     admitted: list[int] = []
     mandatory_tokens = spent = frame = 0
-    allowance = 0
     for i, line in enumerate(memory.lines):
         cost = memory.tokens[i] if line.section in opened else memory.first_tokens[i]
         tokens.append(cost)
         if line.mandatory:
             mandatory_tokens += cost
         else:
-            allowance = max(0, min(budget.working_memory_tokens, context_tokens) - mandatory_tokens)
+            allowance = max(0, rooms.memory_tokens - mandatory_tokens)
             due = 0 if memory.owed or admitted else memory.frame_tokens
-            if spent + cost > allowance or spent + cost + frame + due > left:
+            if spent + cost > allowance or spent + cost + frame + due > rooms.left:
                 continue
             spent += cost
             frame += due

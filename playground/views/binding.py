@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from playground.compiler.explain import KNOBS as KNOB_ORDER
-from playground.compiler.explain import Binding, Knob, KnobChange
+from playground.compiler.binding import Binding
+from playground.compiler.changes import KnobChange
+from playground.compiler.knobs import KNOBS as KNOB_ORDER
+from playground.compiler.knobs import Knob
 from playground.compiler.manifest import ContextManifest
 from playground.views.binding_sentence import Sentence, binding_sentence
 from playground.views.binding_trial import Record, Trial, both_limits
@@ -105,7 +107,7 @@ def binding_view(
 
 def _effective(
     binding: Binding, manifest: ContextManifest, positions: Mapping[Knob, float]
-) -> list[KnobChange]:
+) -> list[KnobChange[Knob]]:
     """Changes that a control can make: those that cost nothing first, the limit's own knob first among them."""
     found = {change.knob: change for change in binding.changes if _reach(change, positions) is not None}
     return sorted((found[knob] for knob in _order(binding, manifest) if knob in found), key=_costs)
@@ -121,15 +123,17 @@ def _order(binding: Binding, manifest: ContextManifest) -> list[Knob]:
     return list(dict.fromkeys([*first, *([own] if own else []), *KNOB_ORDER]))
 
 
-def _reach(change: KnobChange, positions: Mapping[Knob, float]) -> float | None:
+def _reach(change: KnobChange[Knob], positions: Mapping[Knob, float]) -> float | None:
     return None if change.needed is None else position_for(change.knob, change.needed, positions)
 
 
-def _costs(change: KnobChange) -> bool:
+def _costs(change: KnobChange[Knob]) -> bool:
     return bool(change.drops)
 
 
-def _row(change: KnobChange, binding: Binding, positions: Mapping[Knob, float], title: Title) -> BindingRow:
+def _row(
+    change: KnobChange[Knob], binding: Binding, positions: Mapping[Knob, float], title: Title
+) -> BindingRow:
     # The present value as the control shows it: the search counts in units of a hundredth of a percent.
     needed = KNOBS[change.knob].written(change.needed or 0)
     return BindingRow(
@@ -142,7 +146,7 @@ def _row(change: KnobChange, binding: Binding, positions: Mapping[Knob, float], 
 
 
 def _action(
-    changes: list[KnobChange],
+    changes: list[KnobChange[Knob]],
     binding: Binding,
     manifest: ContextManifest,
     positions: Mapping[Knob, float],
@@ -166,7 +170,7 @@ def _action(
     return swap
 
 
-def _steps(change: KnobChange, positions: Mapping[Knob, float]) -> list[float]:
+def _steps(change: KnobChange[Knob], positions: Mapping[Knob, float]) -> list[float]:
     """The position that reaches the change, and the next ones away from where the control stands."""
     first, spec = _reach(change, positions), KNOBS[change.knob]
     if first is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playground.compiler.explain import Binding
+from playground.compiler.binding import Binding
 from playground.compiler.manifest import ContextManifest, EntryKind
 from playground.views.words import KIND_NOUNS, KIND_ORDER, count, joined, percent, plural
 

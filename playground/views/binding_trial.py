@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from playground.compiler.compile import compile_offers
-from playground.compiler.explain import Knob
+from playground.compiler.knobs import Knob
 from playground.compiler.offers import Offers
 from playground.errors import ContextBudgetExceededError
 from playground.views.knobs import KNOBS, budget_of

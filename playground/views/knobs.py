@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget, ContextShares
-from playground.compiler.explain import Knob
+from playground.compiler.knobs import Knob
 from playground.compiler.values import KINDS, Kind
 from playground.views.palette import Slot
 from playground.views.words import KIND_LABELS, count, percent

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from playground.compiler.explain import Binding, Limit
+from playground.compiler.binding import Binding, Limit
 from playground.compiler.manifest import ContextManifest, EntryKind, Reason
 from playground.views.palette import Slot
 from playground.views.words import (

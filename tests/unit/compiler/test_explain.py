@@ -1,148 +1,177 @@
-"""What binds, and the nearest change of a knob, are found by real selections."""
+"""One entry of a compile is explained: its rank, what was left at its turn, and what would let it in.
+
+That the named changes are the nearest ones is tried by exhaustion in ``tests/property``.
+"""
 
 from __future__ import annotations
 
-import random
+from typing import Any
 
 import pytest
 
+from playground import ContextCandidate, ContextPackage, InvalidInputError, TokenEstimator
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.compile import compile_offers
-from playground.compiler.explain import (
-    KNOBS,
-    Knob,
-    binding_constraint,
-    helpful_change,
-    nearest_change,
-    with_knob,
-)
+from playground.compiler.explain import Explanation, explain
+from playground.compiler.knobs import KNOBS, Knob, with_knob
 from playground.compiler.offers import CompileInputs, Offers, prepare
-from playground.compiler.values import KINDS, ContextCandidate, SourceResult
-from playground.working_memory import create_working_memory
+from playground.compiler.values import PlacedEntry, SourceResult, text_digest
+from playground.messages import Message
+from playground.working_memory import WorkingMemorySnapshot, create_working_memory
+from tests.builders import ONLY_RAG, offer, retrieval_frame_tokens, sized
 
-TOKEN_KNOBS = {"max_tokens", "working_memory_tokens"}
-
-
-def offers_of(
-    *texts: str, kind: str = "rag", room: int = 10_000, goal: str | None = None, **result: int
-) -> Offers:
-    candidates = tuple(ContextCandidate(str(i), text, 1 - i / 100) for i, text in enumerate(texts))
-    source = SourceResult("docs", kind, candidates=candidates, **result)  # type: ignore[arg-type]
-    memory = None if goal is None else create_working_memory(scope="t", goal=goal, now=0)
-    return prepare(CompileInputs([source], [], room, 0, working_memory=memory))
+FRAME = retrieval_frame_tokens()
+HALVES = {"memory": 0.5, "rag": 0.5, "transcript": 0.0, "skills": 0.0}
 
 
-def limit_of(offers: Offers, budget: ContextBudget) -> str:
-    return binding_constraint(offers, budget, compile_offers(offers, budget).manifest).limit
+def compile_of(
+    *results: SourceResult, rest: int, room: int = 10_000, **more: Any
+) -> tuple[Offers, ContextPackage]:
+    """Compile with ``rest`` tokens for records."""
+    inputs = {name: more.pop(name) for name in ("working_memory", "estimator", "placed") if name in more}
+    messages = more.pop("messages", [])
+    offers = prepare(CompileInputs(results, messages, room, 0, **inputs))
+    budget = ContextBudget.parse({"ratio": 1, "max_tokens": FRAME + rest, "shares": ONLY_RAG, **more})
+    return offers, compile_offers(offers, budget)
 
 
-def test_max_tokens_binds_where_it_is_below_what_the_ratio_allows() -> None:
-    assert limit_of(offers_of("x" * 3600), ContextBudget(ratio=0.5, max_tokens=500)) == "max_tokens"
+def needed(explanation: Explanation) -> dict[str, float | None]:
+    return {change.knob: change.needed for change in explanation.changes}
 
 
-def test_the_ratio_binds_where_it_allows_less_than_max_tokens() -> None:
-    assert limit_of(offers_of("x" * 3600), ContextBudget(ratio=0.05, max_tokens=8000)) == "ratio"
+# Ranks and turns
 
 
-def test_nothing_binds_where_everything_got_in() -> None:
-    assert limit_of(offers_of("short"), DEFAULT_CONTEXT_BUDGET) == "nothing"
+def test_a_record_left_out_tells_its_rank_what_was_left_and_what_took_its_place() -> None:
+    memories = offer(sized("m", 90, 0.95, source_id="mem", kind="memory"), source_id="mem", kind="memory")
+    chunks = offer(sized("a", 60, 0.9), sized("b", 70, 0.8), sized("c", 30, 0.7))
+    offers, package = compile_of(memories, chunks, rest=200, shares=HALVES)
+    found = explain(offers, package, ("rag", "b"))
+    assert (found.kind, found.reason, found.selected) == ("rag", "budget", False)
+    assert (found.tokens, found.score, found.rank, found.rank_in_kind) == (70, 0.8, 3, 2)
+    assert found.share is not None
+    assert (found.share.room, found.share.left, found.share.short_by) == (100, 40, 30)
+    assert found.share.before == (("rag", "a"),)
+    assert found.pool is not None
+    assert (found.pool.room, found.pool.left, found.pool.short_by, found.pool.before) == (20, 20, 50, ())
+    assert found.allowance is None
+    assert needed(found)["max_tokens"] == FRAME + 250
 
 
-def test_the_candidate_limit_binds_where_only_it_left_something_out() -> None:
-    assert limit_of(offers_of("one", "two", limit=1), DEFAULT_CONTEXT_BUDGET) == "candidates"
+def test_a_record_that_no_pass_had_room_for_names_the_smaller_shortfall() -> None:
+    chunks = offer(sized("a", 60, 0.9), sized("b", 70, 0.8), sized("c", 30, 0.7))
+    offers, package = compile_of(chunks, rest=100)
+    found = explain(offers, package, ("rag", "b"))
+    assert found.share is not None
+    assert found.pool is not None
+    assert (found.share.left, found.pool.left) == (40, 10)
+    assert (found.share.short_by, found.pool.short_by, found.short_by) == (30, 60, 30)
 
 
-def test_mandatory_content_binds_where_it_takes_the_whole_budget() -> None:
-    assert limit_of(offers_of("short", goal="g" * 3000), ContextBudget(max_tokens=300)) == "mandatory"
+def test_what_reallocation_gave_away_before_it_is_named_in_that_turn() -> None:
+    memories = offer(sized("m", 60, 0.9, source_id="mem", kind="memory"), source_id="mem", kind="memory")
+    chunks = offer(sized("a", 50, 0.8), sized("b", 60, 0.7))
+    offers, package = compile_of(memories, chunks, rest=110, shares=HALVES)
+    assert [entry.reason for entry in package.manifest.entries] == ["reallocated", "ranked", "budget"]
+    found = explain(offers, package, ("rag", "b"))
+    assert found.pool is not None
+    assert (found.pool.room, found.pool.left, found.pool.before) == (60, 0, (("mem", "m"),))
 
 
-def test_a_full_request_is_named_as_what_binds() -> None:
-    offers = prepare(
-        CompileInputs([SourceResult("d", "rag", candidates=(ContextCandidate("1", "x", 1),))], [], 5, 9)
+def test_a_selected_record_has_its_turn_and_no_changes() -> None:
+    offers, package = compile_of(offer(sized("a", 60, 0.9)), rest=100)
+    found = explain(offers, package, ("rag", "a"))
+    assert (found.selected, found.reason, found.changes, found.short_by) == (True, "ranked", (), 0)
+    assert found.share is not None
+    assert (found.share.left, found.share.before, found.pool) == (100, (), None)
+
+
+def test_a_mandatory_record_does_not_compete() -> None:
+    offers, package = compile_of(offer(sized("a", 60, 0.9, mandatory=True)), rest=100)
+    found = explain(offers, package, ("rag", "a"))
+    assert (found.reason, found.rank, found.rank_in_kind, found.share, found.pool) == (
+        "mandatory", None, None, None, None,
+    )  # fmt: skip
+
+
+def memory_of(*tasks: str) -> WorkingMemorySnapshot:
+    return create_working_memory(scope="t", goal="g", tasks={"list": list(tasks)}, now=0)
+
+
+def test_a_working_memory_line_tells_its_allowance() -> None:
+    offers, package = compile_of(
+        working_memory=memory_of("first task", "t" * 200, "third"), rest=900, working_memory_tokens=40
     )
-    assert limit_of(offers, DEFAULT_CONTEXT_BUDGET) == "room"
+    entries = package.manifest.entries
+    number = next(i for i, entry in enumerate(entries) if entry.reason == "budget")
+    found = explain(offers, package, number)
+    goal, first = (entry.tokens for entry in entries[:2])
+    assert (found.source, found.rank, found.share, found.pool) == ("working-memory", 2, None, None)
+    assert found.allowance is not None
+    assert (found.allowance.room, found.allowance.left) == (40 - goal, 40 - goal - first)
+    assert found.allowance.before == (("working-memory", entries[1].record_id),)
+    assert found.short_by == found.tokens - found.allowance.left
+    assert needed(found)["working_memory_tokens"] == goal + first + found.tokens
+    assert needed(found)["ratio"] is None
 
 
-def test_working_memory_binds_where_only_its_own_limit_left_a_line_out() -> None:
-    memory = create_working_memory(scope="t", tasks={"list": ["a task", "another task"]}, now=0)
-    offers = prepare(CompileInputs([], [], 10_000, 0, working_memory=memory))
-    assert limit_of(offers, ContextBudget(working_memory_tokens=15)) == "working_memory_tokens"
+# Changes
 
 
-def test_the_panel_prefers_to_loosen_a_limit_and_names_the_record() -> None:
-    offers = offers_of("x" * 1800, "y" * 1800)
-    budget = ContextBudget(max_tokens=700)
-    binding = binding_constraint(offers, budget, compile_offers(offers, budget).manifest)
-    assert binding.record == ("docs", "1")
-    assert binding.left_out == {"budget": 1}
-    assert binding.left_out_for_budget == {"rag": 1}
-    change = next(change for change in binding.changes if change.knob == "max_tokens")
-    assert change.needed is not None
-    assert change.needed > 700
+def test_the_change_of_each_knob_is_named_or_denied() -> None:
+    offers, package = compile_of(offer(sized("a", 60, 0.9), sized("b", 70, 0.8)), rest=100)
+    found = needed(explain(offers, package, ("rag", "b")))
+    assert list(found) == [*KNOBS, "candidates_per_source"]
+    assert found.pop("max_tokens") == FRAME + 130
+    assert set(found.values()) == {None}
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_named_change_lets_the_record_in_and_one_unit_less_does_not(seed: int) -> None:
-    chance = random.Random(seed)
-    results = [
-        SourceResult(
-            kind,
-            kind,
-            candidates=tuple(
-                ContextCandidate(f"{kind}{i}", "w" * chance.randint(1, 900), chance.random())
-                for i in range(chance.randint(0, 5))
-            ),
-        )
-        for kind in KINDS
-    ]
-    memory = create_working_memory(scope="t", tasks={"list": ["t" * chance.randint(1, 200)] * 3}, now=0)
-    offers = prepare(CompileInputs(results, [], 4_000, 0, working_memory=memory))
-    budget = ContextBudget(ratio=0.2, max_tokens=chance.randint(100, 700), working_memory_tokens=100)
-    manifest = compile_offers(offers, budget).manifest
-    lines = len(offers.memory.lines)
-    excluded = [i for i in range(len(offers.candidates)) if manifest.entries[lines + i].reason == "budget"]
-    for candidate in excluded:
-        for knob in KNOBS:
-            change = nearest_change(offers, budget, candidate, knob)
-            if change.needed is None:
-                continue
-            unit = 1 if knob in TOKEN_KNOBS else 0.0001
-            towards = -unit if change.needed > change.current else unit
-            assert admitted(offers, budget, candidate, knob, change.needed)
-            assert not admitted(offers, budget, candidate, knob, round(change.needed + towards, 4))
+def test_the_candidate_limit_that_offers_a_record_is_named() -> None:
+    records = [sized(str(i), 20, 1 - i / 10) for i in range(6)]
+    offers, package = compile_of(offer(*records, limit=2), rest=500)
+    change = explain(offers, package, ("rag", "4")).changes[-1]
+    assert (change.current, change.needed, change.drops) == (2, 5, ())
+    assert needed(explain(offers, package, ("rag", "4")))["max_tokens"] is None
 
 
-def test_the_advice_costs_no_other_record_where_a_change_without_a_loss_exists() -> None:
-    # The second record needs 400 more tokens than are left; before that a larger budget only swaps records.
-    offers = offers_of("a" * 720, "b" * 2160, "c" * 700)
-    budget = ContextBudget(max_tokens=600)
-    candidate = 1
-    swap = nearest_change(offers, budget, candidate, "max_tokens")
-    advice = helpful_change(offers, budget, candidate, "max_tokens")
-    assert swap.drops == (("docs", "2"),)
-    assert advice.drops == ()
-    assert advice.needed is not None
-    assert swap.needed is not None
-    assert advice.needed > swap.needed
-    kept = compile_offers(offers, with_knob(budget, "max_tokens", advice.needed)).manifest
-    assert all(entry.selected for entry in kept.entries)
+def test_fewer_candidates_may_let_a_record_in_and_name_what_has_to_go() -> None:
+    other = offer(sized("m", 60, 0.9, source_id="mem", kind="memory"), source_id="mem", kind="memory")
+    chunks = offer(sized("a", 40, 0.95), sized("b", 60, 0.93), limit=2)
+    offers, package = compile_of(other, chunks, rest=100, shares=HALVES)
+    found = explain(offers, package, ("mem", "m"))
+    assert found.reason == "budget"
+    change = found.changes[-1]
+    assert (change.current, change.needed, change.drops) == (2, 1, (("rag", "b"),))
 
 
-def test_what_a_change_would_drop_is_named_where_nothing_else_helps() -> None:
-    offers = offers_of("a" * 720, "b" * 2160, "c" * 700, room=950)
-    budget = ContextBudget(ratio=0.7, max_tokens=8_000)
-    advice = helpful_change(offers, budget, 1, "ratio")
-    assert advice.needed is not None
-    assert advice.drops == (("docs", "2"),)
+def test_without_a_limit_there_is_no_such_knob() -> None:
+    offers, package = compile_of(offer(sized("a", 60, 0.9), sized("b", 70, 0.8)), rest=100)
+    change = explain(offers, package, ("rag", "b")).changes[-1]
+    assert (change.knob, change.current, change.needed) == ("candidates_per_source", None, None)
 
 
-def test_a_knob_without_effect_says_so() -> None:
-    offers = offers_of("x" * 1800, "y" * 1800)
-    change = nearest_change(offers, ContextBudget(max_tokens=700), 1, "ratio")
-    assert change.needed is None
+def test_of_two_values_equally_near_the_larger_is_named() -> None:
+    # 59 tokens are too few for "a" and enough for "b"; 101 are enough for both.
+    chunks = offer(sized("a", 60, 0.9), sized("b", 41, 0.8))
+    offers, package = compile_of(chunks, rest=80)
+    change = explain(offers, package, ("rag", "b")).changes[0]
+    assert (change.current, change.needed, change.drops) == (FRAME + 80, FRAME + 101, ())
+    offers, package = compile_of(chunks, rest=79)
+    change = explain(offers, package, ("rag", "b")).changes[0]
+    assert (change.needed, change.drops) == (FRAME + 59, (("rag", "a"),))
 
 
-def test_a_share_that_grows_takes_from_the_others_in_proportion() -> None:
+@pytest.mark.parametrize(("ratio", "wanted"), [(0.04267, 0.0427), (0.04263, 0.0427), (0.0426, 0.0427)])
+def test_a_ratio_between_two_units_is_moved_to_a_whole_one(ratio: float, wanted: float) -> None:
+    room = 10_000
+    # 0.0427 of the room is 427 tokens; what 0.04267 allows is less.
+    tokens = 427 - FRAME
+    offers, package = compile_of(offer(sized("a", tokens, 0.9)), rest=8_000, room=room, ratio=ratio)
+    change = explain(offers, package, ("rag", "a")).changes[1]
+    assert (change.knob, change.current, change.needed) == ("ratio", ratio, wanted)
+
+
+def test_a_larger_share_takes_from_the_others_in_proportion() -> None:
     turned = with_knob(DEFAULT_CONTEXT_BUDGET, "rag_share", 0.675)
     assert turned.shares.rag == 0.675
     assert turned.shares.memory == pytest.approx(0.175)
@@ -150,6 +179,77 @@ def test_a_share_that_grows_takes_from_the_others_in_proportion() -> None:
     assert sum(turned.shares.values()) == pytest.approx(1)
 
 
-def admitted(offers: Offers, budget: ContextBudget, candidate: int, knob: Knob, value: float) -> bool:
-    manifest = compile_offers(offers, with_knob(budget, knob, value)).manifest
-    return manifest.entries[len(offers.memory.lines) + candidate].selected
+# Records that nothing lets in
+
+
+def test_a_duplicate_names_the_record_that_brings_its_text() -> None:
+    twin = ContextCandidate("twin", "the same words", 0.5)
+    chunks = offer(ContextCandidate("a", "the same words", 0.9), twin)
+    offers, package = compile_of(chunks, rest=300)
+    found = explain(offers, package, ("rag", "twin"))
+    assert (found.reason, found.instead) == ("duplicate", ("rag", "a"))
+    assert found.short_by == 0
+
+
+@pytest.mark.parametrize(
+    ("revision", "text", "reason"), [(2, "new", "superseded"), (1, "old", "already-placed")]
+)
+def test_no_knob_brings_back_what_the_history_settles(revision: int, text: str, reason: str) -> None:
+    block = '<deuz_context pass="1" step="0">\nx\n</deuz_context>'
+    placed = PlacedEntry(
+        source="rag", kind="rag", record_id="a", revision=revision, digest=text_digest(text), tokens=5, step=0,
+        retrieval_pass=1, block_digest=text_digest(block),
+    )  # fmt: skip
+    old = offer(ContextCandidate("a", "old", 0.9, revision=1), limit=5)
+    offers, package = compile_of(old, rest=300, placed=[placed], messages=[Message("user", block)])
+    found = explain(offers, package, ("rag", "a"))
+    assert (found.reason, found.rank, found.share, found.pool) == (reason, None, None, None)
+    assert set(needed(found).values()) == {None}
+
+
+def test_a_record_dropped_since_the_blocks_cost_more_than_their_pieces_tells_by_how_much() -> None:
+    def growing(messages: Any) -> float:
+        return float(sum(len(str(message.content)) ** 1.2 / 4 for message in messages))
+
+    chunks = offer(*(ContextCandidate(str(i), f"word{i} " * 8, 1 - i / 10) for i in range(4)), limit=4)
+    offers = prepare(CompileInputs([chunks], [], 10_000, 0, estimator=TokenEstimator(growing)))
+    tokens = offers.frame_tokens + sum(offers.tokens)
+    budget = ContextBudget(ratio=1, max_tokens=tokens, shares=ONLY_RAG)
+    package = compile_offers(offers, budget)
+    number = next(i for i, entry in enumerate(package.manifest.entries) if not entry.selected)
+    found = explain(offers, package, number)
+    assert found.share is not None
+    assert (found.reason, found.share.short_by) == ("budget", 0)
+    assert found.over_by == found.short_by > 0
+    assert needed(found)["max_tokens"] == tokens + found.over_by
+
+
+# What is asked
+
+
+def test_an_entry_is_named_by_source_and_id_or_by_number_and_offers_need_not_be_prepared() -> None:
+    offers, package = compile_of(offer(sized("a", 60, 0.9), sized("b", 70, 0.8)), rest=100)
+    assert explain(offers, package, 1) == explain(offers.inputs, package, ("rag", "b"))
+
+
+@pytest.mark.parametrize("record", [("rag", "nobody"), ("other", "a"), 1, -1])
+def test_an_unknown_entry_is_refused(record: tuple[str, str] | int) -> None:
+    offers, package = compile_of(offer(sized("a", 60, 0.9)), rest=100)
+    with pytest.raises(InvalidInputError, match="no entry"):
+        explain(offers, package, record)
+
+
+def test_a_package_of_other_inputs_is_refused() -> None:
+    offers, _ = compile_of(offer(sized("a", 60, 0.9)), rest=100)
+    _, package = compile_of(offer(sized("a", 61, 0.9)), rest=100)
+    with pytest.raises(InvalidInputError, match="not compiled from these inputs"):
+        explain(offers, package, 0)
+
+
+@pytest.mark.parametrize("knob", KNOBS)
+def test_the_present_value_of_each_knob_is_read_from_the_package(knob: Knob) -> None:
+    budget = with_knob(ContextBudget(ratio=0.3, max_tokens=FRAME + 100), knob, 40 if "tokens" in knob else 0.01)
+    offers = prepare(CompileInputs([offer(sized("a", 600, 0.9))], [], 10_000, 0))
+    changes = explain(offers, compile_offers(offers, budget), 0).changes
+    current = {change.knob: change.current for change in changes}
+    assert current[knob] == (40 if "tokens" in knob else 0.01)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from playground.compiler.budget import ContextBudget
+from playground.compiler.binding import Binding, binding_constraint
+from playground.compiler.changes import KnobChange
 from playground.compiler.compile import compile_offers
-from playground.compiler.explain import Binding, Knob, KnobChange, binding_constraint
+from playground.compiler.knobs import Knob
 from playground.compiler.offers import Offers
 from playground.views.binding import BindingView, binding_view
 from playground.views.binding_trial import Positions, Record, trial_of
@@ -24,7 +25,7 @@ def view(
     stand: dict[Knob, float] = {**DEFAULTS, **positions}  # type: ignore[dict-item]  # keyword names are knobs
     budget = budget_of(stand)
     compiled = compile_offers(prepared, budget)
-    binding = binding_constraint(prepared, budget, compiled.manifest)
+    binding = binding_constraint(prepared, compiled)
 
     return binding_view(
         binding,
@@ -102,7 +103,7 @@ def test_a_full_window_says_what_the_request_takes() -> None:
 def test_a_single_record_left_out_reads_as_a_sentence() -> None:
     prepared = offers(documents=2)
     compiled = package(prepared, max_tokens=260)
-    binding = binding_constraint(prepared, ContextBudget(max_tokens=260), compiled.manifest)
+    binding = binding_constraint(prepared, compiled)
     found = binding_view(
         binding, compiled.manifest, title=lambda *_: "x", positions=DEFAULTS, trial=lambda _: frozenset()
     )

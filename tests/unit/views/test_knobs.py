@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET
-from playground.compiler.explain import KNOBS as ALL_KNOBS
-from playground.compiler.explain import Knob
+from playground.compiler.knobs import KNOBS as ALL_KNOBS
+from playground.compiler.knobs import Knob
 from playground.compiler.values import KINDS
 from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, budget_of, effective_shares, position_for
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from playground.compiler.budget import ContextBudget
-from playground.compiler.explain import binding_constraint
+from playground.compiler.binding import binding_constraint
 from playground.views.strip import StripCell, StripView, strip_view
 from tests.unit.views.compiles import offers, package
 
@@ -13,7 +12,7 @@ from tests.unit.views.compiles import offers, package
 def strip(limit: int | None = None, *, tokenizer: str | None = "o200k_base", **budget: float) -> StripView:
     prepared = offers(limit=limit)
     compiled = package(prepared, **budget)
-    binding = binding_constraint(prepared, ContextBudget(**budget), compiled.manifest)
+    binding = binding_constraint(prepared, compiled)
     return strip_view(
         compiled.manifest,
         binding,
@@ -84,7 +83,7 @@ def test_a_call_costs_what_request_and_context_take_together() -> None:
 def test_an_unknown_price_is_a_dash_and_says_so() -> None:
     prepared = offers()
     compiled = package(prepared)
-    binding = binding_constraint(prepared, ContextBudget(), compiled.manifest)
+    binding = binding_constraint(prepared, compiled)
     view = strip_view(compiled.manifest, binding, estimator="x", tokenizer=None, error=None, cost=None)
     assert cell(view, "Cost per call").value == "–"
     assert cell(view, "Cost per call").note.endswith("no price known")
@@ -94,7 +93,7 @@ def test_numbers_above_their_limit_are_marked() -> None:
     assert strip(max_tokens=1_000).cells[0].over == ""
     prepared = offers()
     compiled = package(prepared, max_tokens=1_000)
-    binding = binding_constraint(prepared, ContextBudget(max_tokens=1_000), compiled.manifest)
+    binding = binding_constraint(prepared, compiled)
     budget = compiled.manifest.budget.model_copy(update={"context_tokens": 10})
     above = compiled.manifest.model_copy(update={"budget": budget})
     view = strip_view(above, binding, estimator="x", tokenizer=None, error=None, cost=None)
