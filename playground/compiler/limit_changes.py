@@ -95,9 +95,8 @@ class _LimitWalk:
         def may_get_in(new: int) -> bool:
             if everything.settled[new] is not None:
                 return False
-            if not offers.ranking or new in everything.twins:
-                return True
-            return offers.tokens[new] <= max(outcome.share_turn(new).left, outcome.pool_turn(new).left)
+            left = max(outcome.share_turn(new).left, outcome.pool_turn(new).left)
+            return not offers.ranking or offers.tokens[new] <= left
 
         limits = range(at + 1, self.most + 1)
         return next((n for n in limits if any(map(may_get_in, self._at_place(n)))), max(at, self.most) + 1)

@@ -5,6 +5,7 @@ That the named changes are the nearest ones is tried by exhaustion in ``tests/pr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -144,6 +145,37 @@ def test_fewer_candidates_may_let_a_record_in_and_name_what_has_to_go() -> None:
     assert (change.current, change.needed, change.drops) == (2, 1, (("rag", "b"),))
 
 
+def test_more_candidates_may_make_room_though_the_new_one_fits_its_share_alone() -> None:
+    # "n" takes the share from "big", and the pool then has room for "x", which ranks before "big".
+    first = offer(sized("a", 20, 0.9, source_id="one"), sized("n", 58, 0.8, source_id="one"), source_id="one")
+    limited = replace(first, limit=1)
+    second = offer(sized("big", 75, 0.5, source_id="two"), source_id="two")
+    other = offer(sized("x", 60, 0.6, source_id="m", kind="memory"), source_id="m", kind="memory")
+    shares = {"memory": 0.0, "rag": 0.667, "transcript": 0.0, "skills": 0.0}
+    offers, package = compile_of(limited, second, other, rest=150, shares=shares)
+    found = explain(offers, package, ("m", "x"))
+    assert found.reason == "budget"
+    change = found.changes[-1]
+    assert (change.current, change.needed, change.drops) == (1, 2, (("two", "big"),))
+
+
+def test_fewer_candidates_may_spare_the_frame_of_a_block_without_records() -> None:
+    block = '<deuz_context pass="1" step="0">\nx\n</deuz_context>'
+    placed = PlacedEntry(
+        source="rag", kind="rag", record_id="a", digest=text_digest("old"), tokens=5, step=0,
+        retrieval_pass=1, block_digest=text_digest(block),
+    )  # fmt: skip
+    chunks = offer(ContextCandidate("a", "old", 0.9), sized("b", 2_000, 0.8), limit=2)
+    memory = memory_of("a task")
+    offers, package = compile_of(
+        chunks, working_memory=memory, rest=70, placed=[placed], messages=[Message("user", block)]
+    )
+    entries = package.manifest.entries
+    assert [entry.reason for entry in entries] == ["mandatory", "budget", "already-placed", "budget"]
+    change = explain(offers, package, 1).changes[-1]
+    assert (change.current, change.needed, change.drops) == (2, 1, ())
+
+
 def test_without_a_limit_there_is_no_such_knob() -> None:
     offers, package = compile_of(offer(sized("a", 60, 0.9), sized("b", 70, 0.8)), rest=100)
     change = explain(offers, package, ("rag", "b")).changes[-1]
@@ -169,6 +201,14 @@ def test_a_ratio_between_two_units_is_moved_to_a_whole_one(ratio: float, wanted:
     offers, package = compile_of(offer(sized("a", tokens, 0.9)), rest=8_000, room=room, ratio=ratio)
     change = explain(offers, package, ("rag", "a")).changes[1]
     assert (change.knob, change.current, change.needed) == ("ratio", ratio, wanted)
+
+
+def test_a_ratio_between_two_units_may_move_down_to_the_nearer_one() -> None:
+    # 0.04267 of the room is 4,267 tokens: "a" fits and leaves 2. With 4,260 it does not, and "b" does.
+    chunks = offer(sized("a", 4_265 - FRAME, 0.9), sized("b", 20, 0.8))
+    offers, package = compile_of(chunks, rest=9_000, room=100_000, ratio=0.04267)
+    change = explain(offers, package, ("rag", "b")).changes[1]
+    assert (change.knob, change.needed, change.drops) == ("ratio", 0.0426, (("rag", "a"),))
 
 
 def test_a_larger_share_takes_from_the_others_in_proportion() -> None:
