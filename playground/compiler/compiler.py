@@ -199,8 +199,9 @@ class ContextCompiler:
     async def on_overflow(self, *, input_tokens: int, **step: Any) -> ContextPackage:
         """Return the step's package once more, smaller, after the provider refused the request as too long.
 
-        From the answers that the step had: no source is asked and no pass is spent. What this package places
-        takes the place of what the refused one placed.
+        From the answers that the step had: no pass is spent, and no source is asked, unless a compaction has
+        just removed a mandatory record that this instance has never seen (R162). What this package places takes
+        the place of what the refused one placed.
 
         Args:
             input_tokens: What the request may take now, in tokens; never more than the model accepts.
@@ -255,8 +256,14 @@ class ContextCompiler:
                 f"The answers that step {call.step} had may hold what was forgotten.",
                 remedy="Call before_model_call with redacted=True.",
             )
-        plan = replace(self._last_plan[1], refresh="overflow-retry")
-        return self._compile(call, plan, self._used_tokens(call), phase="overflow-retry")
+        used_tokens = self._used_tokens(call)
+        plan = self._last_plan[1]
+        # The compaction that the overflow caused may have removed what a restarted instance has never seen.
+        results = await self._with_mandatory(call, plan.state, plan.results, used_tokens)
+        plan = replace(plan, results=results)
+        self._last_plan = (call.step, plan)
+        retried = replace(plan, refresh="overflow-retry")
+        return self._compile(call, retried, used_tokens, phase="overflow-retry")
 
     async def _planned(self, call: StepInput, used_tokens: int, requested: bool) -> _Plan:
         """Decide whether to ask the sources, and ask them."""
@@ -275,20 +282,37 @@ class ContextCompiler:
             # Reported once: the refresh that cannot be served is used up.
             due, fallback = None, "pass-limit"
             state = state.refreshed(step=last.step, active_task_id=call.active_task_id, passes=state.passes)
-        asking = Asking(self._settings, call, used_tokens, lambda warning: self._warn(call, warning))
+        asking = self._asking(call, used_tokens)
         results, retrieved = asking.nobody(), False
         if due is not None:
             results, retrieved = await asking.everybody(state.passes + 1)
         if retrieved:
             state = state.refreshed(step=call.step, active_task_id=call.active_task_id, passes=state.passes + 1)
         else:
-            orphans = state.orphans(standing_placements(state.placed, call.messages))
-            missing = to_ask_again(orphans, self._texts)
-            results = await asking.for_mandatory(missing, state.passes, results)
-        for result in results:
-            if result.required and result.status == "failed":
-                raise result.error or SourceError("The source failed.", source_id=result.source_id)
+            results = await self._with_mandatory(call, state, results, used_tokens)
+        _raise_required_failure(results)
         return _Plan(state, results, due or "reused", fallback, call.redacted)
+
+    async def _with_mandatory(
+        self,
+        call: StepInput,
+        state: ContextCompilerState,
+        results: tuple[SourceResult, ...],
+        used_tokens: int,
+    ) -> tuple[SourceResult, ...]:
+        """Ask at once for mandatory records that left the history and that this instance does not know."""
+        if not any(entry.mandatory for entry in state.placed):
+            return results
+        orphans = state.orphans(standing_placements(state.placed, call.messages))
+        # Who answered in this step has said what is mandatory now.
+        silent = {result.source_id for result in results if result.status in {"reused", "skipped"}}
+        missing = to_ask_again(orphans, self._texts) & silent
+        answered = await self._asking(call, used_tokens).for_mandatory(missing, state.passes, results)
+        _raise_required_failure(answered)
+        return answered
+
+    def _asking(self, call: StepInput, used_tokens: int) -> Asking:
+        return Asking(self._settings, call, used_tokens, lambda warning: self._warn(call, warning))
 
     def _compile(
         self, call: StepInput, plan: _Plan, used_tokens: int, *, phase: Phase = "compile"
@@ -374,6 +398,12 @@ class ContextCompiler:
         callback = call.on_warning or self._on_warning
         if callback is not None:
             _quietly(callback, warning)
+
+
+def _raise_required_failure(results: Sequence[SourceResult]) -> None:
+    for result in results:
+        if result.required and result.status == "failed":
+            raise result.error or SourceError("The source failed.", source_id=result.source_id)
 
 
 def _quietly(callback: Callable[[Any], object], value: object) -> None:

@@ -233,6 +233,15 @@ class TestAfterABoundary:
             ("body/x", "mandatory"),
         ]
 
+    def test_a_mandatory_record_that_its_source_no_longer_has_does_not_come_back_from_memory(self) -> None:
+        body = ContextCandidate("body/x", "Step one: breathe.", 1.0, mandatory=True)
+        skills = Spy((body,), id="skills", kind="skills")
+        host = Host(ContextCompiler(sources=[skills]))
+        host.turn()
+        host.compacts(keep=1)
+        skills.found = ()
+        assert host.turn(refresh=True).blocks == ()
+
     def test_r170_what_does_not_fit_when_it_comes_back_is_tried_again_later(self) -> None:
         host = Host(ContextCompiler(sources=[Spy((another(1, words=100), RECORD))]))
         host.turn()

@@ -142,6 +142,20 @@ class TestTheRetry:
         host.sent(again(host.compiler, 0, 9_000))
         assert host.turn().manifest.refresh == "host-request"
 
+    def test_r162_a_mandatory_record_that_a_restarted_instance_never_saw_is_asked_for_here_too(self) -> None:
+        body = ContextCandidate("body/x", "Step one: breathe.", 1.0, mandatory=True)
+        skills, other = Spy((body,), id="skills", kind="skills"), Spy()
+        host = Host(ContextCompiler(sources=[skills, other]))
+        host.turn()
+        host.compiler = ContextCompiler(sources=[skills, other], state=host.compiler.state())
+        host.turn(succeeds=False)
+        host.compacts(keep=1)
+        for _ in range(2):
+            retry = again(host.compiler, 1, 9_000, messages=host.history)
+            assert chosen(retry) == {"body/x"}
+        assert (len(skills.asked), len(other.asked)) == (2, 1)
+        assert host.compiler.state().passes == 1
+
 
 class TestWithoutAStep:
     def test_r181_a_fresh_compiler_has_nothing_to_compile_again(self) -> None:

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from playground import CallCancelledError, CancelToken, ContextCandidate, ContextCompiler, PlaygroundError
+from playground import (
+    CallCancelledError,
+    CancelToken,
+    ContextCandidate,
+    ContextCompiler,
+    InvalidRequestError,
+    PlaygroundError,
+)
 from playground.messages import Message, as_messages
 from tests.host import QUESTION, Host, Spy, blocks_in, call, step, tasks, texts_of
 
@@ -72,6 +79,16 @@ class TestRedacted:
         assert "4711" not in again.xml
         assert "blue" in again.xml
         assert again.manifest.redacted is True
+
+    def test_r138_not_even_by_an_overflow_after_the_step_that_redacts_failed(self) -> None:
+        spy = Spy((SECRET,), required=True)
+        compiler = ContextCompiler(sources=[spy])
+        step(compiler)
+        spy.fails = RuntimeError("down")
+        with pytest.raises(RuntimeError):
+            step(compiler, redacted=True)
+        with pytest.raises(InvalidRequestError):
+            compiler.on_overflow_sync(input_tokens=9_000, **call())
 
     def test_r139_without_a_query_nothing_old_is_placed_and_the_refresh_stays_due(self) -> None:
         spy = Spy((SECRET,))
