@@ -49,7 +49,7 @@ class TestArguments:
         assert heavy.used_tokens - bare.used_tokens == 1_000
 
     @pytest.mark.parametrize("scope", [MemoryScope(user_id="ada"), {"user_id": "ada"}, {"userId": "ada"}])
-    def test_r132_each_source_receives_scope_limit_signal_run_step_and_messages(self, scope: Any) -> None:
+    def test_r132_r133_each_source_receives_scope_limit_signal_run_step_and_messages(self, scope: Any) -> None:
         spy = Spy()
         compiler = ContextCompiler(sources=[spy], scope=scope, refresh={"candidates_per_source": 3})
         step(compiler, 4)
@@ -133,6 +133,12 @@ class TestArguments:
 
 
 class TestRefresh:
+    def test_r111_the_first_call_asks_whatever_its_step_is(self) -> None:
+        for number in (0, 7):
+            spy = Spy()
+            manifest = step(ContextCompiler(sources=[spy]), number).manifest
+            assert (manifest.refresh, manifest.retrieval_pass, len(spy.asked)) == ("initial", 1, 1)
+
     def test_r112_between_refreshes_no_source_is_asked(self) -> None:
         spy = Spy()
         compiler = ContextCompiler(sources=[spy])
@@ -201,7 +207,7 @@ class TestRefresh:
         assert step(compiler, 2).manifest.fallback is None
         assert step(compiler, 3, refresh=True).manifest.fallback == "pass-limit"
 
-    def test_r124_r125_r126_the_query_is_the_task_and_the_latest_user_text_without_blocks(self) -> None:
+    def test_r124_r125_r126_r127_the_query_is_the_task_and_the_latest_user_text_without_blocks(self) -> None:
         spy = Spy()
         compiler = ContextCompiler(sources=[spy])
         first = step(compiler, working_memory=tasks("a"))
