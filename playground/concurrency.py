@@ -133,11 +133,12 @@ class Turns:
 
 async def _outcome(
     coroutine: Coroutine[Any, Any, _Result],
-) -> tuple[_Result | None, Exception | None]:
-    # Futures of two kinds copy some exceptions on the way; callers must get the very object.
+) -> tuple[_Result | None, BaseException | None]:
+    # Futures of two kinds copy some exceptions on the way; callers must get the very object. What asks the
+    # program to end would end the loop's thread alone, and leave its caller waiting.
     try:
         return await coroutine, None
-    except Exception as error:  # noqa: BLE001  # raised again by the caller
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  # raised again by the caller
         return None, error
 
 

@@ -179,3 +179,14 @@ def test_a_function_in_a_thread_sees_the_callers_context_variables() -> None:
 
     assert run_sync(ask()) == "ada"
     assert caller.get() == "nobody"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_what_asks_the_program_to_end_reaches_the_synchronous_caller(error: BaseException) -> None:
+    async def stop() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        run_sync(stop())
+    assert caught.value is error
+    assert run_sync(asyncio.sleep(0, result=5)) == 5
