@@ -26,7 +26,14 @@ from playground.compiler.reporting import Attribute, CompileObserver, CompileRep
 from playground.compiler.settings import CompilerSettings
 from playground.compiler.state import ContextCompilerState, previous_prefix
 from playground.compiler.step_input import OnWarning, StepInput, checked_callback
-from playground.compiler.values import ContextPackage, ContextSource, PlacedEntry, SourceResult, TextKey
+from playground.compiler.values import (
+    ContextPackage,
+    ContextSource,
+    PlacedEntry,
+    SourceResult,
+    TextKey,
+    offers_mandatory,
+)
 from playground.concurrency import Turns, run_sync
 from playground.errors import InvalidInputError, InvalidRequestError, Phase, SourceError
 from playground.messages import Message
@@ -301,12 +308,15 @@ class ContextCompiler:
         used_tokens: int,
     ) -> tuple[SourceResult, ...]:
         """Ask at once for mandatory records that left the history and that this instance does not know."""
-        if not any(entry.mandatory for entry in state.placed):
-            return results
-        orphans = state.orphans(standing_placements(state.placed, call.messages))
+        missing: frozenset[str] = frozenset()
+        if any(entry.mandatory for entry in state.placed):
+            orphans = state.orphans(standing_placements(state.placed, call.messages))
+            missing = to_ask_again(orphans, self._texts)
+        if _prefix_changed(state, call):
+            # What stood elsewhere in the history, in a tool's result for example, may have gone with it.
+            missing |= {source.id for source in self._settings.sources if offers_mandatory(source)}
         # Who answered in this step has said what is mandatory now.
-        silent = {result.source_id for result in results if result.status in {"reused", "skipped"}}
-        missing = to_ask_again(orphans, self._texts) & silent
+        missing &= {result.source_id for result in results if result.status in {"reused", "skipped"}}
         answered = await self._asking(call, used_tokens).for_mandatory(missing, state.passes, results)
         _raise_required_failure(answered)
         return answered
@@ -321,8 +331,6 @@ class ContextCompiler:
         state = plan.state.model_copy(update={"last_package": self._state.last_package})
         orphans = state.orphans(standing_placements(state.placed, call.messages))
         results = with_orphans(plan.results, orphans, self._texts)
-        digests = history_digests(call.messages)
-        previous = previous_prefix(state, call.step)
         package = compile_context(
             results=results,
             messages=call.messages,
@@ -340,12 +348,12 @@ class ContextCompiler:
             redacted=plan.redacted,
             fallback=plan.fallback,
             tail_kept=call.tail_kept,
-            cache_prefix_changed=previous is not None and not previous.begins(digests),
+            cache_prefix_changed=_prefix_changed(state, call),
             estimator_kind=call.estimator_kind or self._settings.estimator_kind,
         )
         placed = placed_entries(package)
         appended = [block.messages[0] for block in package.blocks if block.placement == "append"]
-        self._state = state.with_request(call.step, (*digests, *history_digests(appended)), placed)
+        self._state = state.with_request(call.step, history_digests((*call.messages, *appended)), placed)
         self._keep_texts(results, (*state.placed, *placed))
         return package
 
@@ -398,6 +406,12 @@ class ContextCompiler:
         callback = call.on_warning or self._on_warning
         if callback is not None:
             _quietly(callback, warning)
+
+
+def _prefix_changed(state: ContextCompilerState, call: StepInput) -> bool:
+    """Whether the request no longer begins with that of the step before."""
+    previous = previous_prefix(state, call.step)
+    return previous is not None and not previous.begins(history_digests(call.messages))
 
 
 def _raise_required_failure(results: Sequence[SourceResult]) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "SourceResult",
     "SourceStatus",
     "TextKey",
+    "offers_mandatory",
     "text_digest",
 ]
 
@@ -253,3 +254,20 @@ class ScopedSource(Protocol):
         Raises:
             InvalidInputError: When the two contradict each other.
         """
+
+
+@runtime_checkable
+class MandatorySource(Protocol):
+    """A source of records that are mandatory once the model has loaded them, wherever they stood before.
+
+    It is asked for them at once when a compaction has changed the history, between two refreshes too.
+    """
+
+    @property
+    def offers_mandatory(self) -> bool:
+        """Whether it may have such records."""
+
+
+def offers_mandatory(source: ContextSource) -> bool:
+    """Whether a source says that it may have mandatory records."""
+    return isinstance(source, MandatorySource) and source.offers_mandatory is True

@@ -37,7 +37,7 @@ class SkillsSource:
         id: The source's id.
         required: Whether a failure must stop the call.
         skip_standing_bodies: Leave a body out while its whole text still stands in a tool result of the
-            request; once compaction has pruned that result the next refresh offers it (R198).
+            request (R198). A compiler asks for it as soon as compaction has pruned that result.
         receipts: What a run has loaded where its messages do not show it any more, because compaction took the
             call; by default only the messages count. Runs in a thread.
 
@@ -46,6 +46,7 @@ class SkillsSource:
     """
 
     kind: Kind = "skills"
+    offers_mandatory = True
 
     def __init__(
         self,

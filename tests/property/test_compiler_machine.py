@@ -51,6 +51,10 @@ class Shelf:
     late: dict[str, ContextCandidate] = field(default_factory=dict)
     fails: bool = False
 
+    @property
+    def offers_mandatory(self) -> bool:
+        return self.kind == "skills"
+
     async def query(self, request: ContextSourceRequest) -> Sequence[ContextCandidate]:
         if self.fails:
             raise RuntimeError("down")

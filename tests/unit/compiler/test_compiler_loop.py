@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from playground import ContextCandidate, ContextCompiler, Message
+from playground import ContextCandidate, ContextCompiler, Message, SkillsSource
 from playground.compiler.history import history_digests
 from playground.messages import ReasoningPart, ToolResultPart, ToolUsePart, as_messages, message_to_json
+from playground.sources import Skill, SkillRegistry
 from tests.host import QUESTION, RECORD, TAIL_KEPT_MODEL, Host, Spy, blocks_in, goal, step, texts_of
 
 SYSTEM = {"role": "system", "content": "You deploy things."}
@@ -232,6 +233,30 @@ class TestAfterABoundary:
             ("n1", "budget"),
             ("body/x", "mandatory"),
         ]
+
+    def test_r171_r198_a_loaded_skill_comes_in_as_soon_as_its_result_was_pruned(self) -> None:
+        registry = SkillRegistry([Skill("x", "x", "Breathes.", "Step one: breathe.")])
+        load = Message("assistant", (ToolUsePart("t1", "load_skill", {"id": "x"}),))
+        result = Message("tool", (ToolResultPart("t1", "Step one: breathe."),))
+        host = Host(ContextCompiler(sources=[SkillsSource(registry)], refresh={"max_passes": 1}))
+        host.turn()
+        host.edits(lambda history: (*history, load, result))
+        assert host.turn().blocks == ()
+        pruned = Message("tool", (ToolResultPart("t1", "[pruned 18 chars]"),))
+        host.edits(lambda history: tuple(pruned if m == result else m for m in history))
+        package = host.turn()
+        assert [(e.record_id, e.reason) for e in package.manifest.entries] == [("body/x", "mandatory")]
+        assert (package.manifest.refresh, package.manifest.fallback) == ("reused", None)
+        assert host.compiler.state().passes == 1
+        assert host.turn().blocks == ()
+
+    def test_r112_other_sources_are_not_asked_at_a_compaction(self) -> None:
+        spy = Spy()
+        host = Host(ContextCompiler(sources=[spy]))
+        host.turn()
+        host.compacts(keep=1)
+        host.turn()
+        assert len(spy.asked) == 1
 
     def test_a_mandatory_record_that_its_source_no_longer_has_does_not_come_back_from_memory(self) -> None:
         body = ContextCandidate("body/x", "Step one: breathe.", 1.0, mandatory=True)
