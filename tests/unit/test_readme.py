@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from playground.evaluation import evaluate
 from playground.views.palette import colours
 
 ROOT = Path(__file__).parents[2]
@@ -144,3 +145,19 @@ def test_the_picture_and_the_linked_files_exist() -> None:
     assert links
     for link in links:
         assert (ROOT / link).exists(), link
+
+
+def test_the_table_of_strategies_is_what_the_command_prints() -> None:
+    columns = [
+        "Needed records in sight", "Outdated records in sight", "Goal, rules, decisions in sight",
+        "Tokens of a request", "Tokens of an unchanged prefix", "Steps that ask the sources",
+    ]  # fmt: skip
+    report = evaluate()
+    figures = dict(report.lines())
+    expected = [
+        [row.label, *(figures[name][number] for name in columns)]
+        for number, row in enumerate(report.strategies)
+    ]
+    rows = [line.strip("|").split("|") for line in README.read_text(encoding="utf-8").splitlines()]
+    shown = [[cell.strip() for cell in row] for row in rows if len(row) == len(columns) + 1]
+    assert shown[2:] == expected
