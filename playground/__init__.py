@@ -7,7 +7,9 @@ from playground.cancel import CancelToken
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget, ContextShares
 from playground.compiler.compile import compile_context
 from playground.compiler.compiler import ContextCompiler, ContextCompilerState
+from playground.compiler.explain import binding_constraint, explain
 from playground.compiler.manifest import ContextManifest, ManifestEntry, context_warnings
+from playground.compiler.offers import CompileInputs
 from playground.compiler.placement import history_messages, request_messages, without_blocks
 from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh
 from playground.compiler.values import (
@@ -41,6 +43,7 @@ __all__ = [
     "DEFAULT_CONTEXT_REFRESH",
     "CallCancelledError",
     "CancelToken",
+    "CompileInputs",
     "ContextBlock",
     "ContextBudget",
     "ContextBudgetExceededError",
@@ -72,9 +75,11 @@ __all__ = [
     "TokenEstimator",
     "TranscriptSource",
     "WorkingMemorySnapshot",
+    "binding_constraint",
     "compile_context",
     "context_warnings",
     "create_working_memory",
+    "explain",
     "history_messages",
     "request_messages",
     "without_blocks",
