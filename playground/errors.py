@@ -39,6 +39,7 @@ __all__ = [
     "SourceTimeoutError",
     "StaleRevisionError",
     "UnknownModelError",
+    "ends_execution",
 ]
 
 Phase = Literal["compile", "overflow-retry"]
@@ -246,6 +247,14 @@ class ProjectError(PlaygroundError):
 
     def __init__(self, message: str, *, remedy: str = "", project: str = "") -> None:
         super().__init__(message, remedy=remedy, project=project)
+
+
+def ends_execution(error: BaseException) -> bool:
+    """Whether an error of any package says that the run must end, see ``PlaygroundError.fatal_execution``."""
+    try:
+        return getattr(error, "fatal_execution", False) is True
+    except Exception:  # noqa: BLE001  # a foreign error may compute its attributes
+        return False
 
 
 def _rebuild(kind: type[PlaygroundError], problem: str, remedy: str, fields: dict[str, Any]) -> PlaygroundError:

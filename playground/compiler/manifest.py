@@ -15,7 +15,7 @@ from playground.compiler.budget import ContextBudget, ContextShares
 from playground.compiler.per_kind import PerKind
 from playground.compiler.values import Kind, SourceStatus, text_digest
 from playground.errors import InvalidInputError, PlaygroundError
-from playground.redaction import redact
+from playground.redaction import MESSAGE_LENGTH, redact
 from playground.values import RecordedValue
 
 if TYPE_CHECKING:
@@ -317,10 +317,14 @@ def summarise_error(error: BaseException | None) -> SourceErrorSummary | None:
         return None
     code = getattr(error, "code", None) if isinstance(error, PlaygroundError) else None
     try:
-        message = str(error)
+        message = redact(str(error))
     except Exception:  # noqa: BLE001  # a source's exception may be anything, its text included
         message = "the error has no readable message"
-    return SourceErrorSummary(name=type(error).__name__, code=code, message=redact(message))
+    return SourceErrorSummary(
+        name=type(error).__name__[:MESSAGE_LENGTH],
+        code=code if isinstance(code, str) else None,
+        message=message,
+    )
 
 
 def _reason_of(summary: SourceSummary) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from playground.cancel import CancelToken
 from playground.compiler.budget import ContextBudget
 from playground.compiler.values import (
     KINDS,
+    WORKING_MEMORY_SOURCE,
     ContextCandidate,
     ContextSource,
     ContextSourceRequest,
@@ -22,13 +24,20 @@ from playground.compiler.values import (
     ScopedSource,
     SourceResult,
 )
-from playground.concurrency import run_sync
-from playground.errors import CallCancelledError, InvalidInputError, SourceError, SourceTimeoutError
+from playground.concurrency import in_thread, run_sync
+from playground.errors import (
+    CallCancelledError,
+    InvalidInputError,
+    SourceError,
+    SourceTimeoutError,
+    ends_execution,
+)
 from playground.scope import MemoryScope
 
 __all__ = ["DEFAULT_TIME_LIMIT", "budget_hints", "check_sources", "query_sources", "run_sync", "until_done"]
 
 DEFAULT_TIME_LIMIT = 30.0  # seconds that one source may take
+MOST_CANDIDATES = 1_000_000  # that one source may answer; a bound on time and memory, not on use
 SIGNAL_SECONDS = 0.05  # how often a caller's signal is looked at while sources are asked
 
 
@@ -53,6 +62,19 @@ def check_sources(
         if not isinstance(source, ContextSource) or not callable(source.query):
             raise InvalidInputError(
                 f"A {type(source).__name__} is no source.", remedy="Give it id, kind, required and query."
+            )
+        if not isinstance(source.id, str) or not source.id:
+            raise InvalidInputError(
+                f"The id of a {type(source).__name__} is {source.id!r:.50}.", remedy="Give a non-empty string."
+            )
+        if not isinstance(source.required, bool):
+            raise InvalidInputError(
+                f"The required flag of source {source.id!r} is {source.required!r:.50}.",
+                remedy="Give True or False.",
+            )
+        if source.id == WORKING_MEMORY_SOURCE:
+            raise InvalidInputError(
+                f"A source has the id {source.id!r}, which names working memory.", remedy="Give it another id."
             )
         if source.kind not in KINDS:
             raise InvalidInputError(
@@ -139,42 +161,64 @@ async def _ask(
     asked = replace(
         request, budget_tokens=hint, signal=signal, accounting=_accounting_of(source, request.accounting)
     )
-    limit = asyncio.timeout(time_limit)
+    # A task of its own: a source that is deaf to its cancellation is left behind, and no longer waited for.
+    answer = asyncio.create_task(_answer(source, asked))
     try:
-        async with limit:
-            found = await _answer(source, asked)
-        return _result(source, request, candidates=_checked(source, found))
-    except CallCancelledError:
-        raise
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        # Nobody cancelled this task: the source raised it, or something inside the source was cancelled.
-        return _result(source, request, status="failed", error=_unexpected(source, "was cancelled from inside"))
-    except Exception as error:
-        # A source may raise anything; the manifest says what.
-        if getattr(error, "fatal_execution", False) is True:
-            raise
-        if not limit.expired():
-            return _result(source, request, status="failed", error=error)
-        signal.cancel()
-        late = SourceTimeoutError(
+        await asyncio.wait([answer], timeout=time_limit)
+    finally:
+        answered = answer.done()
+        if not answered:
+            signal.cancel()
+            answer.cancel()
+            answer.add_done_callback(_error_of)  # an error that is never looked at would be logged
+    error: BaseException | None
+    if answered:
+        error = _error_of(answer)
+    else:
+        error = SourceTimeoutError(
             f"Source {source.id!r} did not answer within {time_limit:g} s.",
             remedy="Raise the time limit or narrow what the source searches.",
             source_id=source.id,
         )
-        return _result(source, request, status="failed", error=late)
+    if error is None:
+        try:
+            return _result(source, request, candidates=answer.result())
+        except Exception as unusable:  # noqa: BLE001  # candidates that were never properly made
+            error = unusable
+    if isinstance(error, CallCancelledError) or ends_execution(error):
+        raise error
+    if not isinstance(error, Exception):
+        error = _unexpected(source, error)
+    return _result(source, request, status="failed", error=error)
 
 
-async def _answer(source: ContextSource, asked: ContextSourceRequest) -> object:
-    """Return the source's answer; what would end the event loop or this task comes as a ``SourceError``."""
+async def _answer(source: ContextSource, asked: ContextSourceRequest) -> Sequence[ContextCandidate]:
+    """Return the source's answer; what would end the event loop comes as a ``SourceError``."""
     try:
-        return await source.query(asked)
-    except (Exception, asyncio.CancelledError, GeneratorExit):
-        raise
-    except BaseException as error:
-        raise _unexpected(source, f"raised {type(error).__name__}") from error
+        found: object = await source.query(asked)
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise _unexpected(source, error) from error
+    # Any other sequence may be made while it is read, or never end.
+    if isinstance(found, Sequence) and not isinstance(found, list | tuple):
+        found = await in_thread(list, islice(found, MOST_CANDIDATES + 1))
+    if not isinstance(found, list | tuple) or not all(isinstance(item, ContextCandidate) for item in found):
+        raise SourceError(
+            f"Source {source.id!r} answered something other than a list of ContextCandidate.",
+            remedy="Return a list; nothing found is an empty list.",
+            source_id=source.id,
+        )
+    if len(found) > MOST_CANDIDATES:
+        raise SourceError(
+            f"Source {source.id!r} answered {len(found):,} candidates or more.",
+            remedy=f"Answer at most {MOST_CANDIDATES:,}; the request says how many are wanted.",
+            source_id=source.id,
+        )
+    return found
+
+
+def _error_of(answer: asyncio.Task[Any]) -> BaseException | None:
+    """Return what a task that is done raised."""
+    return asyncio.CancelledError() if answer.cancelled() else answer.exception()
 
 
 def _accounting_of(source: ContextSource, accounting: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -184,8 +228,13 @@ def _accounting_of(source: ContextSource, accounting: Mapping[str, Any] | None) 
     return {**accounting, "request_id": f"{accounting['request_id']}/{source.id}"}
 
 
-def _unexpected(source: ContextSource, what: str) -> SourceError:
-    return SourceError(f"Source {source.id!r} {what}.", remedy="Mend the source.", source_id=source.id)
+def _unexpected(source: ContextSource, error: BaseException) -> SourceError:
+    """Return what stands for an error that is none of a source's: nobody outside may take it for its own."""
+    cancelled = isinstance(error, asyncio.CancelledError)
+    what = "was cancelled from inside" if cancelled else f"raised {type(error).__name__}"
+    unexpected = SourceError(f"Source {source.id!r} {what}.", remedy="Mend the source.", source_id=source.id)
+    unexpected.__cause__ = error
+    return unexpected
 
 
 def _result(source: ContextSource, request: ContextSourceRequest, **fields: Any) -> SourceResult:
@@ -196,14 +245,4 @@ def _result(source: ContextSource, request: ContextSourceRequest, **fields: Any)
         query=request.query,
         limit=request.limit,
         **fields,
-    )
-
-
-def _checked(source: ContextSource, found: object) -> tuple[ContextCandidate, ...]:
-    if isinstance(found, Sequence) and all(isinstance(item, ContextCandidate) for item in found):
-        return tuple(found)
-    raise SourceError(
-        f"Source {source.id!r} answered something other than a list of ContextCandidate.",
-        remedy="Return a list; nothing found is an empty list.",
-        source_id=source.id,
     )

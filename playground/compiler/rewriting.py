@@ -13,7 +13,7 @@ from playground.cancel import CancelToken
 from playground.compiler.querying import until_done
 from playground.compiler.refresh import QUERY_LENGTH, RewriteQuery
 from playground.concurrency import in_thread
-from playground.errors import CallCancelledError
+from playground.errors import CallCancelledError, ends_execution
 
 __all__ = ["QUERY_REWRITE_FAILED", "rewritten"]
 
@@ -44,7 +44,7 @@ async def rewritten(
     except CallCancelledError:
         raise
     except Exception as error:
-        if getattr(error, "fatal_execution", False) is True:
+        if ends_execution(error):
             raise
         return query, f"{type(error).__name__} was raised"
     finally:

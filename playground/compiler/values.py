@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DIGEST_PATTERN",
     "KINDS",
+    "WORKING_MEMORY_SOURCE",
     "BlockSpan",
     "ContextBlock",
     "ContextCandidate",
@@ -43,6 +44,7 @@ SourceStatus = Literal["ok", "skipped", "failed", "reused"]
 BlockPlacement = Literal["append", "ephemeral-tail"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _STATUSES: frozenset[str] = frozenset(get_args(SourceStatus))
+WORKING_MEMORY_SOURCE = "working-memory"  # names working memory among the sources of entries and blocks
 DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
 
 TextKey = tuple[str, str, str]
@@ -78,6 +80,11 @@ class SourceResult:
     def __post_init__(self) -> None:
         if not isinstance(self.source_id, str) or not self.source_id:
             raise InvalidInputError("A source result has no source id.", remedy="Give a non-empty string.")
+        if self.source_id == WORKING_MEMORY_SOURCE:
+            raise InvalidInputError(
+                f"A source has the id {self.source_id!r}, which names working memory.",
+                remedy="Give it another id.",
+            )
         if self.kind not in KINDS:
             raise InvalidInputError(
                 f"Source {self.source_id!r} is of the unknown kind {self.kind!r}.",

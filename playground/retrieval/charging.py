@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from playground.accounting import UNACCOUNTED_USAGE, Execution, OnWarning
 from playground.compiler.values import text_digest
-from playground.errors import ExecutionError, InvalidInputError
+from playground.errors import ExecutionError, InvalidInputError, ends_execution
 from playground.retrieval.chunking import approximate_tokens
 from playground.retrieval.index import Vectors
 from playground.values import whole_number
@@ -109,7 +109,7 @@ def _ledger(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if getattr(error, "fatal_execution", False) is True:
+        if ends_execution(error):
             raise
         raise ExecutionError(f"The run's ledger could not {what}: {type(error).__name__}.") from error
 

@@ -40,7 +40,7 @@ EVERY = (
 
 
 def test_every_public_error_is_tried_here() -> None:
-    assert {type(error).__name__ for error in EVERY} == set(errors.__all__)
+    assert {type(error).__name__ for error in EVERY} == set(errors.__all__) - {"ends_execution"}
 
 
 @pytest.mark.parametrize("error", EVERY, ids=lambda error: type(error).__name__)

@@ -99,6 +99,7 @@ class TestArguments:
             {"sources": [len]},
             {"sources": [object()]},
             {"sources": [Spy(), Spy()]},
+            {"sources": [Spy(id="working-memory")]},
             {"sources": [], "scope": "ada"},
             {"sources": [], "scope": {"who": "ada"}},
             {"sources": [], "budget": {"ratio": 0}},
@@ -367,6 +368,14 @@ class TestFailures:
             entry.selected for entry in step(ContextCompiler(sources=[Spy(), failing])).manifest.entries
         ] == [True]
         assert step(ContextCompiler(sources=[Spy()])).manifest.sources[0].status == "ok"
+
+    def test_an_error_whose_attributes_cannot_be_read_is_an_ordinary_failure(self) -> None:
+        class RawError(Exception):
+            def __getattr__(self, name: str) -> object:
+                raise RuntimeError(name)
+
+        manifest = step(ContextCompiler(sources=[Spy(), Spy(id="bad", fails=RawError())])).manifest
+        assert (manifest.fallback, manifest.entries[0].record_id) == ("source-failed", "r1")
 
     def test_an_error_whose_text_cannot_be_read_is_still_recorded(self) -> None:
         class MuteError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -53,6 +54,34 @@ class HugeError(Exception):
         return "x" * 10_000_000
 
 
+class Endless(Sequence[ContextCandidate]):
+    """A list that never ends."""
+
+    def __len__(self) -> int:
+        return 2**62
+
+    def __getitem__(self, index: Any) -> Any:
+        return GOOD
+
+
+class Unruly(str):
+    """A text that cannot be cut."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        raise RuntimeError("no part")
+
+
+class UnrulyError(Exception):
+    def __str__(self) -> str:
+        return Unruly("text")
+
+
+class OddCodeError(SourceError):
+    code = 5  # type: ignore[assignment]  # what the test is about
+
+
 class Untruthful(Sequence[ContextCandidate]):
     """A list whose reading fails."""
 
@@ -95,6 +124,16 @@ async def cancels_itself(request: ContextSourceRequest) -> Any:
     await inner
 
 
+async def is_deaf(request: ContextSourceRequest) -> Any:
+    """Retries whatever happens, being cancelled included."""
+    until = time.monotonic() + BOUND
+    while time.monotonic() < until and not request.signal.cancelled:
+        try:
+            await asyncio.sleep(BOUND)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.01)
+
+
 def counted_generator() -> Iterator[ContextCandidate]:
     yield GOOD
 
@@ -114,9 +153,13 @@ def candidate(**fields: Any) -> Callable[[], Any]:
 FAILURES: dict[str, Does] = {
     "hangs": sleeps,
     "hangs without a timer": never_wakes,
+    "hangs and cannot be cancelled": is_deaf,
     "raises": raising(RuntimeError("down")),
     "raises without a text": raising(NoTextError()),
     "raises a huge text": raising(HugeError()),
+    "raises an unruly text": raising(UnrulyError()),
+    "raises an odd code": raising(OddCodeError("down")),
+    "raises an error with a long name": raising(type("X" * 5_000, (Exception,), {})()),
     "raises a lone surrogate": raising(RuntimeError("\ud800")),
     "raises a group": raising(ExceptionGroup("several", [OSError("a"), ValueError("b")])),
     "raises a base group": raising(BaseExceptionGroup("several", [KeyboardInterrupt()])),
@@ -124,6 +167,7 @@ FAILURES: dict[str, Does] = {
     "raises StopAsyncIteration": raising(StopAsyncIteration()),
     "raises KeyboardInterrupt": raising(KeyboardInterrupt()),
     "raises SystemExit": raising(SystemExit(3)),
+    "raises GeneratorExit": raising(GeneratorExit()),
     "raises CancelledError": raising(asyncio.CancelledError()),
     "raises TimeoutError": raising(TimeoutError()),
     "is cancelled from inside": cancels_itself,
@@ -138,6 +182,7 @@ FAILURES: dict[str, Does] = {
     "answers an asynchronous generator": answering(asynchronous_generator),
     "answers wrong things among right ones": answering(lambda: [GOOD, None]),
     "answers unmade candidates": answering(lambda: [unmade(), unmade()]),
+    "answers an endless list": answering(Endless),
     "answers an unreadable list": answering(Untruthful),
     "scores NaN": answering(candidate(score=float("nan"))),
     "scores infinity": answering(candidate(score=float("inf"))),
@@ -216,7 +261,7 @@ def test_r145_the_very_error_of_a_required_source_is_raised(error: Exception) ->
     assert caught.value is error
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1)])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), GeneratorExit()])
 def test_what_would_end_the_program_comes_as_the_error_of_the_source_that_raised_it(
     error: BaseException,
 ) -> None:
@@ -226,7 +271,7 @@ def test_what_would_end_the_program_comes_as_the_error_of_the_source_that_raised
     assert caught.value.__cause__ is error
 
 
-@pytest.mark.parametrize("does", [sleeps, never_wakes], ids=["sleeps", "never_wakes"])
+@pytest.mark.parametrize("does", [sleeps, is_deaf], ids=["sleeps", "is_deaf"])
 def test_r153_a_source_that_hangs_is_told_that_nobody_waits_any_more(does: Any) -> None:
     asked: list[ContextSourceRequest] = []
 

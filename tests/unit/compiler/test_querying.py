@@ -187,6 +187,15 @@ def test_r142_r197_sources_with_one_id_or_an_unknown_kind_are_refused() -> None:
     assert check_sources([one]) == (one,)
 
 
+@pytest.mark.parametrize(
+    "bad", [{"id": 5}, {"id": ""}, {"id": []}, {"required": "no"}, {"required": None}], ids=repr
+)
+def test_a_source_without_a_name_or_a_plain_flag_is_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        check_sources([Source(answering([]), **bad)])
+    assert caught.value.remedy
+
+
 def test_synchronous_code_can_call_from_inside_a_running_loop() -> None:
     async def inside() -> int:
         return run_sync(asyncio.sleep(0, result=5))
