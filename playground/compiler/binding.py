@@ -1,8 +1,8 @@
 """What binds: the limit that keeps records out of a compile, and changes worth advising.
 
-Pure, and found by real selections. Advice is not the nearest change (``changes`` finds that): first comes one
-that costs no other record, and a looser limit before a tighter one. It is sought by ever longer steps, so that
-a panel can follow a slider.
+Pure, and found by real selections. Advice is not the nearest change (``changes`` finds that): first comes the
+nearest one that costs no other record. Where every change costs one, a looser limit comes before a tighter one;
+it is sought by ever longer steps, so that a panel can follow a slider.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from playground.compiler.budget import ContextBudget
-from playground.compiler.changes import KnobChange, fitted, is_in, lost_records
+from playground.compiler.changes import KnobChange, fitted, is_in, lost_records, nearest_change
 from playground.compiler.knobs import KNOBS, Knob, budget_grid, with_knob
 from playground.compiler.manifest import ContextManifest, Reason
 from playground.compiler.offers import CompileInputs, Offers, prepare
@@ -84,11 +84,11 @@ def binding_constraint(inputs: CompileInputs | Offers, package: ContextPackage) 
 
 
 def helpful_change(offers: Offers, budget: ContextBudget, candidate: int, knob: Knob) -> KnobChange[Knob]:
-    """Return the change of ``knob`` to advise: the first that costs no other record, and a larger value if any.
+    """Return the change of ``knob`` to advise: the nearest that costs no other record, else a larger value.
 
     First fit may swap one record for another, and may let a record in under a tighter limit; both are poor
-    advice, so they come last. What is named lets the record in, one unit less of change does not; nearer values
-    may be passed over. Costs O(log range) selections.
+    advice, so they come last. What is named lets the record in, one unit less of change does not; where it
+    costs a record, nearer values may be passed over.
 
     Args:
         offers: What was compiled.
@@ -96,13 +96,12 @@ def helpful_change(offers: Offers, budget: ContextBudget, candidate: int, knob: 
         candidate: Number of the candidate in ``offers.candidates``.
         knob: Which knob to turn.
     """
+    kinder = nearest_change(offers, budget, candidate, knob, keeping=True)
+    if kinder.needed is not None:
+        return kinder
     trial = _Trial(offers, budget, candidate, knob)
-    for search in (trial.larger, trial.smaller):
-        units = search(trial.only_gains)
-        if units is not None:
-            return trial.change(units)
-    units = trial.larger(trial.admits)
-    return trial.change(trial.smaller(trial.admits) if units is None else units)
+    units = trial.larger()
+    return trial.change(trial.smaller() if units is None else units)
 
 
 class _Trial:
@@ -116,21 +115,13 @@ class _Trial:
     def admits(self, units: int) -> bool:
         return self._at(units) is not None
 
-    def only_gains(self, units: int) -> bool:
-        then = self._at(units)
-        return (
-            then is not None
-            and set(then.records) >= set(self._now.records)
-            and set(then.lines) >= set(self._now.lines)
-        )
-
-    def larger(self, wanted: Callable[[int], bool]) -> int | None:
+    def larger(self) -> int | None:
         start = math.floor(self._grid.position)
-        return _first_wanted(wanted, start, _upwards(start, self._grid.most))
+        return _first_wanted(self.admits, start, _upwards(start, self._grid.most))
 
-    def smaller(self, wanted: Callable[[int], bool]) -> int | None:
+    def smaller(self) -> int | None:
         start = math.ceil(self._grid.position)
-        return _first_wanted(wanted, start, _downwards(start, self._grid.least))
+        return _first_wanted(self.admits, start, _downwards(start, self._grid.least))
 
     def change(self, units: int | None) -> KnobChange[Knob]:
         then = None if units is None else self._at(units)

@@ -53,7 +53,9 @@ class Look:
     found: bool
 
 
-def nearest_change(offers: Offers, budget: ContextBudget, piece: int, knob: Knob) -> KnobChange[Knob]:
+def nearest_change(
+    offers: Offers, budget: ContextBudget, piece: int, knob: Knob, *, keeping: bool = False
+) -> KnobChange[Knob]:
     """Return the nearest value of ``knob`` that lets a piece in, all other knobs staying.
 
     Of two values equally near the larger one is returned. Costs a selection for each outcome that is passed
@@ -64,14 +66,16 @@ def nearest_change(offers: Offers, budget: ContextBudget, piece: int, knob: Knob
         budget: The budget it was compiled under.
         piece: A candidate's place in ``offers.candidates``, or ``-1 - place`` of a working-memory line.
         knob: Which knob to turn. A share that grows takes from the others in proportion once all sum to 1.
+        keeping: Whether all that is selected now has to stay in.
     """
     grid = budget_grid(offers, budget, knob)
-    walk = _Walk(offers, budget, piece, knob, grid)
+    now = fitted(offers, budget)
+    walk = _Walk(offers, budget, piece, knob, grid, now if keeping else None)
     contends = line_number(piece) is not None or offers.settled[piece] is None
     units = nearest_units(grid, walk.look) if contends else None
     if units is None:
         return KnobChange(knob, grid.current, None)
-    drops = lost_records(offers, fitted(offers, budget), fitted(offers, walk.budget_at(units)))
+    drops = lost_records(offers, now, fitted(offers, walk.budget_at(units)))
     return KnobChange(knob, grid.current, grid.value(units), drops)
 
 
@@ -95,7 +99,7 @@ def nearest_units(grid: Grid, look: Callable[[int, int], Look], *, stay: bool = 
 
 
 def furthest(holds: Callable[[int], bool], start: int, last: int, direction: int) -> int:
-    """Return the last value from ``start`` towards ``last`` up to which it ``holds``, as it does at ``start``."""
+    """Return the last value from ``start`` towards ``last`` up to which it ``holds``; at ``start`` it does."""
     inside, step = start, 1
     while True:
         probe = inside + direction * step
@@ -150,9 +154,18 @@ class _Side:
 class _Walk:
     """Looks whether one piece gets in as one knob of the budget is turned."""
 
-    def __init__(self, offers: Offers, budget: ContextBudget, piece: int, knob: Knob, grid: Grid) -> None:
+    def __init__(
+        self,
+        offers: Offers,
+        budget: ContextBudget,
+        piece: int,
+        knob: Knob,
+        grid: Grid,
+        kept: Selection | None,
+    ) -> None:
         self._offers, self._budget, self._piece, self._knob, self._grid = offers, budget, piece, knob, grid
-        self._least = None if line_number(piece) is not None else _Least(offers, piece)
+        self._kept = kept
+        self._least = None if line_number(piece) is not None else _Least(offers, piece, kept)
 
     def budget_at(self, units: int) -> ContextBudget:
         return with_knob(self._budget, self._knob, self._grid.value(units))
@@ -172,7 +185,7 @@ class _Walk:
             return Look(passed(outcome.leaves_out(self._piece)) + direction, found=False)
         if self._shows(at):
             return Look(at, found=True)
-        # Admitted, but dropped again since the blocks cost more than their pieces.
+        # Admitted, but another one is gone, or it was dropped as the blocks cost more than their pieces.
         end = passed(outcome.is_same)
         if not self._shows(end):
             return Look(end + direction, found=False)
@@ -180,7 +193,10 @@ class _Walk:
         return Look(hidden + direction, found=True)
 
     def _shows(self, units: int) -> bool:
-        return is_in(self._piece, fitted(self._offers, self.budget_at(units)))
+        then, kept = fitted(self._offers, self.budget_at(units)), self._kept
+        return is_in(self._piece, then) and (
+            kept is None or (set(then.records) >= set(kept.records) and set(then.lines) >= set(kept.lines))
+        )
 
 
 class _Least:
@@ -189,15 +205,16 @@ class _Least:
     A record that is left out leaves less at its turn than it takes, and what is left only shrinks. Where a
     candidate gets in, every better one that takes no more has therefore got in before it, in the pass at the
     latest: together they bound the room from below. Records that share their text are not counted, since
-    another one may stand for them.
+    another one may stand for them. What has to be kept needs its own tokens too.
     """
 
-    def __init__(self, offers: Offers, candidate: int) -> None:
+    def __init__(self, offers: Offers, candidate: int, kept: Selection | None) -> None:
         tokens, kinds = offers.tokens, [result.kind for result in offers.inputs.results]
         most = tokens[candidate]
         self._offers = offers
         self._kind = kinds[offers.sources[candidate]]
         self._in_pool = self._in_share = most
+        self._together = most + (_optional_tokens(offers, kept) if kept else 0)
         for i in offers.ranking:
             if i == candidate:
                 break
@@ -208,4 +225,13 @@ class _Least:
     def is_missed(self, budget: ContextBudget) -> bool:
         """Whether the budget has less than that, even if working memory takes nothing of it."""
         left = rooms_of(self._offers, budget).left
+        if left < self._together:
+            return True
         return left < self._in_pool and granted_tokens(budget, left)[self._kind] < self._in_share
+
+
+def _optional_tokens(offers: Offers, selection: Selection) -> int:
+    """The least that the optional pieces of a selection take: a line's section may be open already."""
+    lines = [i for i in selection.lines if not offers.memory.lines[i].mandatory]
+    records = selection.records[len(offers.mandatory) :]
+    return sum(offers.tokens[i] for i in records) + sum(offers.memory.tokens[i] for i in lines)

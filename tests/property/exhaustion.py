@@ -36,12 +36,12 @@ class Exhaustion:
     def at(self, units: int) -> frozenset[int]:
         return self.selected[max(key for key in self.selected if key <= units)]
 
-    def nearest(self, number: int) -> int | None:
-        """The nearest value that lets an entry in, the larger of two equally near."""
+    def nearest(self, number: int, keeping: frozenset[int] = frozenset()) -> int | None:
+        """The nearest value that lets an entry in and keeps others in, the larger of two equally near."""
         best: list[tuple[Fraction, int]] = []
         keys = sorted(self.selected)
         for first, after in zip(keys, [*keys[1:], self.most + 1], strict=True):
-            if number in self.selected[first]:
+            if number in self.selected[first] and keeping <= self.selected[first]:
                 # The end of the run that is nearest to the position, which is itself no change.
                 here = self.position
                 runs = [first, after - 1, math.floor(here), math.floor(here) + 1, math.ceil(here) - 1]

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import assume, given
 
 from playground import ContextBudget, ContextCandidate, SourceResult, TokenEstimator, create_working_memory
+from playground.compiler.changes import nearest_change
 from playground.compiler.compile import compile_offers
 from playground.compiler.explain import explain
-from playground.compiler.knobs import KNOBS, AnyKnob
+from playground.compiler.knobs import KNOBS, AnyKnob, Knob
 from playground.compiler.offers import CompileInputs, Offers, prepare
 from playground.compiler.values import KINDS, ContextPackage
 from playground.errors import ContextBudgetExceededError
@@ -103,6 +104,8 @@ def check(offers: Offers, budget: ContextBudget, package: ContextPackage) -> dic
             per_whole = 10_000 if change.knob in FRACTIONS else 1
             units = None if change.needed is None else round(change.needed * per_whole)
             assert units == wanted, (change, explanation)
+            if change.knob != "candidates_per_source":
+                check_kinder(offers, budget, number, change.knob, values.nearest(number, now(package)))
             if units is None:
                 tally["none"] += 1
                 continue
@@ -115,6 +118,16 @@ def check(offers: Offers, budget: ContextBudget, package: ContextPackage) -> dic
             entries = package.manifest.entries
             assert sorted(change.drops) == sorted((entries[i].source, entries[i].record_id) for i in lost)
     return tally
+
+
+def check_kinder(offers: Offers, budget: ContextBudget, number: int, knob: Knob, wanted: int | None) -> None:
+    """Compare the nearest change that costs no record."""
+    lines = len(offers.memory.lines)
+    piece = number - lines if number >= lines else -1 - number
+    change = nearest_change(offers, budget, piece, knob, keeping=True)
+    per_whole = 10_000 if knob in FRACTIONS else 1
+    assert (None if change.needed is None else round(change.needed * per_whole)) == wanted
+    assert change.drops == ()
 
 
 def now(package: ContextPackage) -> frozenset[int]:
