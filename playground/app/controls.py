@@ -125,7 +125,8 @@ def apply_control(name: str, value: str | float | None) -> None:
     st.session_state[name] = value
 
 
-def apply_controls(values: Iterable[tuple[Knob, float]]) -> None:
+def apply_controls(values: Iterable[tuple[KnobName, float]]) -> None:
     """Put several sliders to positions at once; a callback."""
     for knob, value in values:
-        apply_control(knob, value if KNOBS[knob].is_fraction else round(value))
+        spec = CANDIDATES if knob == "candidates" else KNOBS[knob]
+        apply_control(knob, value if spec.is_fraction else round(value))

@@ -7,6 +7,7 @@ import streamlit as st
 from playground.app import markup
 from playground.app.components.panes import PANE_HEIGHT, Shown, block_cards, manifest_table, rendered_xml
 from playground.app.controls import Settings, apply_controls
+from playground.app.navigation import page_named
 from playground.app.projects import load_project, project_names
 from playground.app.services import Compiled
 from playground.app.sidebar import open_project
@@ -129,6 +130,8 @@ def _cards(now: Compiled) -> None:
     with st.container(key="pane_head_cards", horizontal=True, vertical_alignment="center"):
         markup.head("Selected blocks", now.cards.total)
     block_cards(now.cards, manifest=now.manifest, selected=selected(), on_pick=pick)
+    if now.cards.excluded_total:
+        st.page_link(page_named("explain"), label="Explain what is left out")
 
 
 def _xml(now: Compiled, settings: Settings) -> None:

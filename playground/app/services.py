@@ -74,6 +74,7 @@ class Compiled:
 
     retrieval: Retrieval
     messages: tuple[Message, ...]
+    offers: Offers
     package: ContextPackage
     strip: StripView
     waterfall: WaterfallView
@@ -191,6 +192,7 @@ def _compiled(
     return Compiled(
         retrieval=retrieval,
         messages=counted.messages,
+        offers=counted.offers,
         package=package,
         strip=_strip(counted, package, binding, _spec(model).model_id),
         waterfall=waterfall_view(manifest, context_window=_spec(model).context_window),

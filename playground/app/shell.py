@@ -13,6 +13,7 @@ import streamlit as st
 from playground.app import markup
 from playground.app.controls import Settings, default_sizes, settings, sizes
 from playground.app.links import linked_notice
+from playground.app.navigation import PAGES, page_named
 from playground.app.notices import show_notice
 from playground.app.projects import load_project, project_names
 from playground.app.services import Compiled, Retrieval, compiled, loads_model
@@ -36,9 +37,7 @@ from playground.workspace import Project
 
 __all__ = ["Current", "current", "main", "retrieval_note"]
 
-PAGES = (("data", "Data"), ("compile", "Compile"))
 LOADING = "Loading the embedding model to search by meaning: once, about 10 seconds."
-LANDING = "compile"
 RETRIEVAL = "retrieval"
 """Session state: number of the retrieval that the page shows."""
 LOGGED = "logged_error"
@@ -60,9 +59,7 @@ def main() -> None:
     """Draw the frame and run the chosen page."""
     here = Path(__file__).parent
     st.set_page_config(page_title="Context playground", page_icon=here / "icon.svg", layout="wide")
-    pages = [
-        st.Page(here / "pages" / f"{name}.py", title=title, default=name == LANDING) for name, title in PAGES
-    ]
+    pages = [page_named(name) for name in PAGES]
     page = st.navigation(pages, position="top")
     apply_style()
     if not project_names():

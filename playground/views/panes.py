@@ -141,7 +141,7 @@ def cards_view(package: ContextPackage, texts: RecordTexts) -> CardsView:
         groups=tuple(groups),
         excluded=tuple(_row(entry, texts) for entry in excluded[:EXCLUDED_SHOWN]),
         excluded_total=plural(len(excluded), "record") if excluded else "",
-        excluded_more=f"{count(more)} more in the manifest" if more > 0 else "",
+        excluded_more=f"{count(more)} more on Explain" if more > 0 else "",
         total=plural(len(entries) - len(excluded), "record"),
     )
 

@@ -64,6 +64,10 @@ def test_pages_are_laid_out_without_overlaps(
     expect(page.locator(".pane.preview")).to_be_attached()
     _picture(page, pictures / f"data-{scheme}-{width}.png")
     assert overlaps(page) == []
+    choose(page, "Explain")
+    expect(page.locator(".st-key-panel_explanation")).to_be_attached()
+    _picture(page, pictures / f"explain-{scheme}-{width}.png")
+    assert overlaps(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

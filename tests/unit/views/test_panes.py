@@ -93,7 +93,7 @@ def test_excluded_cards_go_by_score_and_are_cut_with_the_rest_counted() -> None:
     left_out = [entry for entry in package.manifest.entries if not entry.selected]
     assert len(view.excluded) == EXCLUDED_SHOWN
     assert view.excluded_total == f"{len(left_out)} records"
-    assert view.excluded_more == f"{len(left_out) - EXCLUDED_SHOWN} more in the manifest"
+    assert view.excluded_more == f"{len(left_out) - EXCLUDED_SHOWN} more on Explain"
     scores = [float(row.score) for row in view.excluded]
     assert scores == sorted(scores, reverse=True)
 

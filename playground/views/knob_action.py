@@ -1,0 +1,172 @@
+"""What a button does to a knob: put its control to a position that really lets a record in.
+
+Controls move in steps, and selection is not monotone: positions are tried, not computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from playground.compiler.changes import KnobChange
+from playground.compiler.knobs import AnyKnob, Knob
+from playground.compiler.manifest import ContextManifest
+from playground.views.binding_trial import Record, Trial
+from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, effective_shares, position_for
+from playground.views.words import count
+
+__all__ = [
+    "ChangeAction",
+    "KnobAction",
+    "Title",
+    "candidates_action",
+    "knob_action",
+    "knob_name",
+    "knob_written",
+    "reach",
+    "sentence_case",
+    "small",
+    "swaps_text",
+]
+
+STEPS_TRIED = 4  # positions from the first that reaches a value
+FREE_STEPS_TRIED = 16  # the same where the value itself costs no record, before a swap is offered instead
+Title = Callable[[str, str], str]
+"""What people call a record, from source and record id."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnobAction:
+    """What the button does: put controls to positions that let the record in."""
+
+    positions: tuple[tuple[Knob, float], ...]
+    label: str
+    note: str = ""
+    """What it costs; empty when it costs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeAction:
+    """What a button does: put controls to positions that let the record in."""
+
+    positions: tuple[tuple[KnobName, float], ...]
+    label: str
+    note: str = ""
+    """What it costs; empty when it costs nothing."""
+
+
+def knob_action(
+    changes: Iterable[KnobChange[Knob]],
+    manifest: ContextManifest,
+    record: Record,
+    *,
+    title: Title,
+    positions: Mapping[Knob, float],
+    trial: Trial,
+) -> KnobAction | None:
+    """Return the first position that lets a record in and costs no other; else the first that swaps, saying so.
+
+    Args:
+        changes: What is needed, in the order in which it is tried.
+        manifest: The compile.
+        record: The record to let in.
+        title: What people call a record, from source and record id.
+        positions: Where the controls stand.
+        trial: Which records are selected with the controls at other positions.
+    """
+    now = frozenset((entry.source, entry.record_id) for entry in manifest.entries if entry.selected)
+    swap: KnobAction | None = None
+    for change in changes:
+        for position in _steps(change, positions):
+            chosen = trial({**positions, change.knob: position})
+            if record not in chosen:
+                continue
+            value = knob_written(change.knob, {**positions, change.knob: position})
+            label = f"Set {small(knob_name(change.knob))} to {value}"
+            gone = sorted(now - chosen)
+            if not gone:
+                return KnobAction(((change.knob, position),), label)
+            swap = swap or KnobAction(((change.knob, position),), label, sentence_case(swaps_text(gone, title)))
+    return swap
+
+
+def reach(change: KnobChange[Knob], positions: Mapping[Knob, float]) -> float | None:
+    """Return the position of a control that reaches a change; ``None`` where none does."""
+    return None if change.needed is None else position_for(change.knob, change.needed, positions)
+
+
+def swaps_text(gone: Sequence[Record], title: Title) -> str:
+    """Say what a change costs: ``swaps with <title>``, ``drops 3 records``; empty when it costs nothing."""
+    if not gone:
+        return ""
+    return f"swaps with {title(*gone[0])}" if len(gone) == 1 else f"drops {count(len(gone))} records"
+
+
+def candidates_action(
+    change: KnobChange[AnyKnob],
+    record: Record,
+    selected_at: Callable[[int], frozenset[Record]],
+    *,
+    now: frozenset[Record],
+    title: Title,
+) -> ChangeAction | None:
+    """Return the first position of the candidates control that lets a record in, the sources asked again.
+
+    Args:
+        change: What is needed of the candidates that were answered; asked for another number, a source may rank
+            them otherwise, so that positions are tried.
+        record: The record to let in.
+        selected_at: What a compile selects with so many candidates a source.
+        now: What is selected now.
+        title: What people call a record.
+    """
+    if change.needed is None or change.current is None:
+        return None
+    step, more = CANDIDATES.step, change.needed > change.current
+    whole = math.ceil(change.needed / step) if more else math.floor(change.needed / step)
+    for steps in range(STEPS_TRIED):
+        position = round((whole + (steps if more else -steps)) * step)
+        if CANDIDATES.least <= position <= CANDIDATES.most:
+            chosen = selected_at(position)
+            if record in chosen:
+                label = f"Set {small(CANDIDATES.label)} to {CANDIDATES.written(position)}"
+                note = sentence_case(swaps_text(sorted(now - chosen), title))
+                return ChangeAction(((CANDIDATES.name, position),), label, note)
+    return None
+
+
+def knob_name(knob: Knob) -> str:
+    """Return what people call a knob, away from its control: ``Documents share``."""
+    spec = KNOBS[knob]
+    return f"{spec.label} share" if knob in SHARE_KNOBS.values() else spec.label
+
+
+def knob_written(knob: Knob, positions: Mapping[Knob, float]) -> str:
+    """Write a control's value as the sidebar shows it: for a share, its effective part."""
+    kind = next((kind for kind, share in SHARE_KNOBS.items() if share == knob), None)
+    if kind is None:
+        return KNOBS[knob].written(positions[knob])
+    shares = effective_shares({other: positions[share] for other, share in SHARE_KNOBS.items()})
+    return KNOBS[knob].written(shares[kind])
+
+
+def small(name: str) -> str:
+    """Return a name as it stands inside a sentence."""
+    return name[0].lower() + name[1:]
+
+
+def sentence_case(text: str) -> str:
+    """Return a text as it stands at the start of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def _steps(change: KnobChange[Knob], positions: Mapping[Knob, float]) -> list[float]:
+    """The position that reaches the change, and the next ones away from where the control stands."""
+    first, spec = reach(change, positions), KNOBS[change.knob]
+    if first is None:
+        return []
+    step = spec.step if first > positions[change.knob] else -spec.step
+    steps = STEPS_TRIED if change.drops else FREE_STEPS_TRIED
+    tried = [round(first + number * step, 6) for number in range(steps)]
+    return [position for position in tried if spec.least <= position <= spec.most]

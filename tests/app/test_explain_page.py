@@ -1,0 +1,125 @@
+"""The Explain page, driven from the app's entry point without a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.app.explain_panels import SHOWN
+
+ROOT = Path(__file__).parents[2]
+PAGE = "playground/app/pages/explain.py"
+
+
+def opened(**link: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["search"] = "lexical"
+    for name, value in link.items():
+        app.query_params[name] = value
+    app.run()
+    app.switch_page(PAGE).run()
+    assert not app.exception
+    return app
+
+
+@pytest.fixture
+def app() -> AppTest:
+    return opened(project="deploy-demo", max_tokens="256")
+
+
+def body(app: AppTest) -> str:
+    assert not app.exception
+    return "\n".join(element.proto.body for element in app.main if element.type == "html")
+
+
+def title(app: AppTest) -> str:
+    found = re.search(r'class="cp-record">.*?<b.*?>(.*?)</b>', body(app))
+    assert found
+    return html.unescape(found.group(1))
+
+
+def sentence(app: AppTest) -> str:
+    found = re.search(r'class="cp-prose">(.*?)</p>', body(app))
+    assert found
+    return re.sub("<.*?>", "", found.group(1))
+
+
+def table(app: AppTest) -> Any:
+    assert not app.exception
+    return app.dataframe[0].value
+
+
+def test_it_opens_on_the_best_record_that_the_budget_left_out(app: AppTest) -> None:
+    frame = table(app)
+    assert set(frame["Reason"]) <= {"budget", "limit", "duplicate"}
+    best = frame[frame["Reason"] == "budget"].sort_values("Score", ascending=False, kind="stable").iloc[0]
+    assert title(app) == best["Record"]
+    assert sentence(app).startswith("It takes ")
+    assert "Nearest change" in body(app)
+
+
+def test_a_record_marked_on_another_page_is_explained(app: AppTest) -> None:
+    app.switch_page("playground/app/pages/compile.py").run()
+    panes = [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
+    row = next(row for row in panes[2]["rows"] if row["selected"] and row["reason"] != "mandatory")
+    app.session_state["selected_record"] = row["key"]
+    app.switch_page(PAGE).run()
+    assert title(app) == row["title"]
+    assert sentence(app).startswith("It got in")
+    assert "Nearest change" not in body(app)
+
+
+def test_the_button_puts_the_control_where_the_record_gets_in(app: AppTest) -> None:
+    button = next(button for button in app.button if button.label.startswith("Set max tokens to "))
+    wanted = int(button.label.rsplit(" ", 1)[1].replace(",", ""))
+    name = title(app)
+    button.click().run()
+    assert app.slider(key="max_tokens").value == wanted
+    app.segmented_control(key="entries_show").set_value("Selected").run()
+    assert name in set(table(app)["Record"])
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_the_table_shows_all_selected_or_excluded_entries(app: AppTest, shown: str) -> None:
+    app.segmented_control(key="entries_show").set_value(shown).run()
+    reasons = set(table(app)["Reason"])
+    inside = reasons & {"mandatory", "ranked", "reallocated"}
+    outside = reasons - inside
+    assert bool(inside) == (shown != "Excluded")
+    assert bool(outside) == (shown != "Selected")
+
+
+def test_words_and_reason_filter_the_table_and_nothing_left_is_said(app: AppTest) -> None:
+    app.selectbox(key="entries_reason").set_value("budget").run()
+    assert set(table(app)["Reason"]) == {"budget"}
+    app.text_input(key="entries_words").set_value("no record has these words").run()
+    assert len(app.dataframe) == 0
+    assert "No entry passes this filter." in body(app)
+
+
+def test_a_project_without_material_offers_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("playground.app.panels.is_empty", lambda _: True)
+    app = opened(project="deploy-demo")
+    assert "Nothing to compile yet" in body(app)
+    assert any(button.label.startswith("Open ") for button in app.button)
+
+
+def test_a_compile_that_cannot_be_made_says_why_and_explains_nothing(app: AppTest) -> None:
+    app.number_input(key="window").set_value(10).run()
+    assert not app.exception
+    assert len(app.dataframe) == 0
+    assert "cp-note" in body(app)
+
+
+def test_the_compile_page_leads_here_where_something_was_left_out(app: AppTest) -> None:
+    app.switch_page("playground/app/pages/compile.py").run()
+    links = {one.proto.label: one.proto.page for one in app.main if one.type == "page_link"}
+    assert links["Explain what is left out"] == links["Explain"]
+    app.slider(key="max_tokens").set_value(8_192).run()
+    assert "Explain what is left out" not in {one.proto.label for one in app.main if one.type == "page_link"}

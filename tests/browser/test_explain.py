@@ -1,0 +1,60 @@
+"""What a user does on the Explain page, in a real browser on the real sample."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.driver import choose, open_page, settle, strip
+
+ROW = 28  # px, as the table is drawn
+HEAD = 32  # px
+
+
+def _click_row(page: Page, number: int) -> None:
+    """Click the first cell of a row; the table is a canvas."""
+    box = page.get_by_test_id("stDataFrame").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 60, box["y"] + HEAD + ROW * number + ROW / 2)
+    settle(page)
+
+
+def test_a_record_left_out_is_found_explained_let_in_and_marked_on_the_compile_page(
+    page: Page, server: str
+) -> None:
+    open_page(page, server, query="?search=lexical")
+    page.get_by_role("link", name="Explain what is left out").click()
+    settle(page)
+    head = page.locator(".cp-record b")
+    first = head.inner_text()
+    _click_row(page, 5)
+    expect(head).not_to_have_text(first)
+    title = head.inner_text()
+    expect(page.locator(".cp-prose")).to_contain_text("left at its turn")
+    before = strip(page)
+    button = page.locator(".st-key-explain_actions button").first
+    wanted = button.inner_text().removeprefix("Set max tokens to ")
+    assert re.fullmatch(r"[\d,]+", wanted)
+    button.click()
+    settle(page)
+    expect(page.locator(".cp-prose")).to_contain_text("It got in")
+    assert strip(page) != before
+    assert f"/ {wanted}" in strip(page).replace("\n", " ")
+    assert "search=lexical" in page.url
+    choose(page, "Compile")
+    expect(page.locator(".pane.cards .card.active")).to_contain_text(title[:40])
+
+
+def test_the_table_filters_by_word_and_keeps_the_explained_record(page: Page, server: str) -> None:
+    open_page(page, server, query="?search=lexical")
+    choose(page, "Explain")
+    title = page.locator(".cp-record b").inner_text()
+    words = page.get_by_label("Filter by words")
+    words.fill("wallet")
+    words.press("Enter")
+    settle(page)
+    expect(page.locator(".cp-head").filter(has_text="Manifest")).to_contain_text(
+        re.compile(r"\d+ of \d+ entries")
+    )
+    expect(page.locator(".cp-record b")).to_have_text(title)
