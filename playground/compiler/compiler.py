@@ -5,10 +5,10 @@ The stateful shell around the pure stages. One instance serves one run; calls ar
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from playground.cancel import CancelToken
@@ -17,23 +17,23 @@ from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.candidates import ContextCandidate
 from playground.compiler.compile import compile_context
 from playground.compiler.history import history_digests
-from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh, context_warnings
-from playground.compiler.orphans import to_ask_again, with_orphans
+from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh
+from playground.compiler.orphans import kept_texts, to_ask_again, with_orphans
 from playground.compiler.placement import placed_entries, standing_placements
 from playground.compiler.querying import DEFAULT_TIME_LIMIT
 from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh, due_reason
-from playground.compiler.reporting import Attribute, CompileObserver, CompileReport, compile_attributes
+from playground.compiler.reporting import CompileObserver
 from playground.compiler.settings import CompilerSettings
 from playground.compiler.state import ContextCompilerState, previous_prefix
 from playground.compiler.step_input import OnWarning, StepInput, checked_callback
 from playground.compiler.values import (
     ContextPackage,
     ContextSource,
-    PlacedEntry,
     SourceResult,
     TextKey,
     offers_mandatory,
 )
+from playground.compiler.watching import Watch
 from playground.concurrency import Turns, run_sync
 from playground.errors import InvalidInputError, InvalidRequestError, Phase, SourceError
 from playground.messages import Message
@@ -44,8 +44,6 @@ from playground.values import whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["ContextCompiler", "ContextCompilerState"]
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +115,11 @@ class ContextCompiler:
             estimator_kind=estimator_kind,
             time_limit=time_limit,
         )
-        self._on_warning = checked_callback(on_warning, "on_warning")
-        self._clock = checked_callback(clock, "clock") or time.time_ns
-        self._observer = checked_callback(observer, "observer")
+        self._watch = Watch(
+            on_warning=checked_callback(on_warning, "on_warning"),
+            observer=checked_callback(observer, "observer"),
+            clock=checked_callback(clock, "clock") or time.time_ns,
+        )
         self._turns = Turns()
         self._state = ContextCompilerState.parse({} if state is None else state)
         # Requests of the host, counted: one that comes while a step runs is not served by that step.
@@ -201,7 +201,7 @@ class ContextCompiler:
             on_warning=on_warning,
         )
         async with self._turns.turn():
-            return await self._reported(call, self._step)
+            return await self._watch.reported(call, self._step)
 
     async def on_overflow(self, *, input_tokens: int, **step: Any) -> ContextPackage:
         """Return the step's package once more, smaller, after the provider refused the request as too long.
@@ -224,7 +224,7 @@ class ContextCompiler:
         call = StepInput.checked(**step)
         call = replace(call, input_tokens=min(call.input_tokens, limit))
         async with self._turns.turn():
-            return await self._reported(call, self._again)
+            return await self._watch.reported(call, self._again)
 
     def before_model_call_sync(self, **step: Any) -> ContextPackage:
         """Do what ``before_model_call`` does, from synchronous code."""
@@ -322,7 +322,7 @@ class ContextCompiler:
         return answered
 
     def _asking(self, call: StepInput, used_tokens: int) -> Asking:
-        return Asking(self._settings, call, used_tokens, lambda warning: self._warn(call, warning))
+        return Asking(self._settings, call, used_tokens, partial(self._watch.warn, call))
 
     def _compile(
         self, call: StepInput, plan: _Plan, used_tokens: int, *, phase: Phase = "compile"
@@ -354,58 +354,11 @@ class ContextCompiler:
         placed = placed_entries(package)
         appended = [block.messages[0] for block in package.blocks if block.placement == "append"]
         self._state = state.with_request(call.step, history_digests((*call.messages, *appended)), placed)
-        self._keep_texts(results, (*state.placed, *placed))
+        self._texts = kept_texts(self._texts, results, (*state.placed, *placed))
         return package
-
-    def _keep_texts(self, results: Sequence[SourceResult], placed: Sequence[PlacedEntry]) -> None:
-        """Keep the texts of the latest placements, so that they can come back; forget all others."""
-        latest = {(entry.source, entry.record_id): entry.text_key for entry in placed}
-        wanted = set(latest.values())
-        for result in results:
-            for candidate in result.candidates:
-                key = (result.source_id, candidate.record_id, str(candidate.digest))
-                if key in wanted:
-                    self._texts[key] = candidate
-        self._texts = {key: text for key, text in self._texts.items() if key in wanted}
 
     def _used_tokens(self, call: StepInput) -> int:
         return self._settings.estimator.estimate(call.messages) + call.overhead_tokens
-
-    async def _reported(
-        self, call: StepInput, compiled: Callable[[StepInput], Awaitable[ContextPackage]]
-    ) -> ContextPackage:
-        """Compile, then tell the observer and, of failed sources, the host."""
-        started = 0 if self._observer is None else self._clock()
-        try:
-            package = await compiled(call)
-        except BaseException as error:
-            self._observe(call, started, {}, type(error).__name__)
-            raise
-        if self._observer is not None:
-            self._observe(call, started, compile_attributes(package.manifest))
-        for warning in context_warnings(package.manifest):
-            self._warn(call, warning)
-        return package
-
-    def _observe(
-        self, call: StepInput, started: int, attributes: Mapping[str, Attribute], error: str | None = None
-    ) -> None:
-        if self._observer is None:
-            return
-        report = CompileReport(
-            run_id=call.run_id,
-            step=call.step,
-            started_ns=started,
-            ended_ns=self._clock(),
-            attributes=attributes,
-            error=error,
-        )
-        _quietly(self._observer, report)
-
-    def _warn(self, call: StepInput, warning: Mapping[str, Any]) -> None:
-        callback = call.on_warning or self._on_warning
-        if callback is not None:
-            _quietly(callback, warning)
 
 
 def _prefix_changed(state: ContextCompilerState, call: StepInput) -> bool:
@@ -418,11 +371,3 @@ def _raise_required_failure(results: Sequence[SourceResult]) -> None:
     for result in results:
         if result.required and result.status == "failed":
             raise result.error or SourceError("The source failed.", source_id=result.source_id)
-
-
-def _quietly(callback: Callable[[Any], object], value: object) -> None:
-    """Call a host's function; what it raises must not break the step."""
-    try:
-        callback(value)
-    except Exception as error:  # noqa: BLE001  # a host's function may raise anything
-        _log.warning("A callback of the host raised %s; the step goes on.", type(error).__name__)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from playground.compiler.candidates import ContextCandidate
 from playground.compiler.values import PlacedEntry, SourceResult, TextKey
 
-__all__ = ["to_ask_again", "with_orphans"]
+__all__ = ["kept_texts", "to_ask_again", "with_orphans"]
 
 
 def to_ask_again(orphans: Sequence[PlacedEntry], texts: Mapping[TextKey, ContextCandidate]) -> frozenset[str]:
@@ -42,6 +42,28 @@ def with_orphans(
         )
         for result in results
     )
+
+
+def kept_texts(
+    texts: Mapping[TextKey, ContextCandidate],
+    results: Sequence[SourceResult],
+    placed: Sequence[PlacedEntry],
+) -> dict[TextKey, ContextCandidate]:
+    """Return the texts of the latest placement of each record, so that they can come back; no others.
+
+    Args:
+        texts: Those known so far.
+        results: What the sources have just offered.
+        placed: Every placement, oldest first.
+    """
+    wanted = set({(entry.source, entry.record_id): entry.text_key for entry in placed}.values())
+    kept = {key: text for key, text in texts.items() if key in wanted}
+    for result in results:
+        for candidate in result.candidates:
+            key = (result.source_id, candidate.record_id, str(candidate.digest))
+            if key in wanted:
+                kept[key] = candidate
+    return kept
 
 
 def _with_known(result: SourceResult, known: Sequence[ContextCandidate]) -> SourceResult:

@@ -1,0 +1,80 @@
+"""Telling the host about a step: warnings to its callback, reports to its observer.
+
+Not pure: it reads a clock. Nothing that a host's functions raise reaches the step.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from playground.compiler.manifest import context_warnings
+from playground.compiler.reporting import Attribute, CompileObserver, CompileReport, compile_attributes
+from playground.compiler.step_input import OnWarning, StepInput
+from playground.compiler.values import ContextPackage
+
+__all__ = ["Watch"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who is told what about the steps of one compiler.
+
+    Attributes:
+        on_warning: Hears of failed sources; a step may bring its own.
+        observer: Hears of each compile.
+        clock: Time in ns; read only where there is an observer.
+    """
+
+    on_warning: OnWarning | None
+    observer: CompileObserver | None
+    clock: Callable[[], int]
+
+    async def reported(
+        self, call: StepInput, compiled: Callable[[StepInput], Awaitable[ContextPackage]]
+    ) -> ContextPackage:
+        """Compile, then tell the observer and, of failed sources, the host."""
+        started = 0 if self.observer is None else self.clock()
+        try:
+            package = await compiled(call)
+        except BaseException as error:
+            self._observe(call, started, {}, type(error).__name__)
+            raise
+        if self.observer is not None:
+            self._observe(call, started, compile_attributes(package.manifest))
+        for warning in context_warnings(package.manifest):
+            self.warn(call, warning)
+        return package
+
+    def warn(self, call: StepInput, warning: Mapping[str, Any]) -> None:
+        """Hand a warning to the step's callback, or to the compiler's."""
+        callback = call.on_warning or self.on_warning
+        if callback is not None:
+            _quietly(callback, warning)
+
+    def _observe(
+        self, call: StepInput, started: int, attributes: Mapping[str, Attribute], error: str | None = None
+    ) -> None:
+        if self.observer is None:
+            return
+        report = CompileReport(
+            run_id=call.run_id,
+            step=call.step,
+            started_ns=started,
+            ended_ns=self.clock(),
+            attributes=attributes,
+            error=error,
+        )
+        _quietly(self.observer, report)
+
+
+def _quietly(callback: Callable[[Any], object], value: object) -> None:
+    """Call a host's function; what it raises must not break the step."""
+    try:
+        callback(value)
+    except Exception as error:  # noqa: BLE001  # a host's function may raise anything
+        _log.warning("A callback of the host raised %s; the step goes on.", type(error).__name__)
