@@ -5,7 +5,6 @@ That the named changes are the nearest ones is tried by exhaustion in ``tests/pr
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -147,8 +146,8 @@ def test_fewer_candidates_may_let_a_record_in_and_name_what_has_to_go() -> None:
 
 def test_more_candidates_may_make_room_though_the_new_one_fits_its_share_alone() -> None:
     # "n" takes the share from "big", and the pool then has room for "x", which ranks before "big".
-    first = offer(sized("a", 20, 0.9, source_id="one"), sized("n", 58, 0.8, source_id="one"), source_id="one")
-    limited = replace(first, limit=1)
+    sizes = [("a", 20, 0.9), ("wall", 900, 0.85), ("n", 58, 0.8)]
+    limited = offer(*(sized(*size, source_id="one") for size in sizes), source_id="one", limit=1)
     second = offer(sized("big", 75, 0.5, source_id="two"), source_id="two")
     other = offer(sized("x", 60, 0.6, source_id="m", kind="memory"), source_id="m", kind="memory")
     shares = {"memory": 0.0, "rag": 0.667, "transcript": 0.0, "skills": 0.0}
@@ -156,7 +155,7 @@ def test_more_candidates_may_make_room_though_the_new_one_fits_its_share_alone()
     found = explain(offers, package, ("m", "x"))
     assert found.reason == "budget"
     change = found.changes[-1]
-    assert (change.current, change.needed, change.drops) == (1, 2, (("two", "big"),))
+    assert (change.current, change.needed, change.drops) == (1, 3, (("two", "big"),))
 
 
 def test_fewer_candidates_may_spare_the_frame_of_a_block_without_records() -> None:
@@ -165,15 +164,16 @@ def test_fewer_candidates_may_spare_the_frame_of_a_block_without_records() -> No
         source="rag", kind="rag", record_id="a", digest=text_digest("old"), tokens=5, step=0,
         retrieval_pass=1, block_digest=text_digest(block),
     )  # fmt: skip
-    chunks = offer(ContextCandidate("a", "old", 0.9), sized("b", 2_000, 0.8), limit=2)
+    huge = (sized("b", 2_000, 0.8), sized("c", 2_000, 0.7))
+    chunks = offer(ContextCandidate("a", "old", 0.9), *huge, limit=3)
     memory = memory_of("a task")
     offers, package = compile_of(
         chunks, working_memory=memory, rest=70, placed=[placed], messages=[Message("user", block)]
     )
     entries = package.manifest.entries
-    assert [entry.reason for entry in entries] == ["mandatory", "budget", "already-placed", "budget"]
+    assert [entry.reason for entry in entries] == ["mandatory", "budget", "already-placed", "budget", "budget"]
     change = explain(offers, package, 1).changes[-1]
-    assert (change.current, change.needed, change.drops) == (2, 1, ())
+    assert (change.current, change.needed, change.drops) == (3, 1, ())
 
 
 def test_without_a_limit_there_is_no_such_knob() -> None:
