@@ -276,7 +276,7 @@ def _heuristic_base(message: Message) -> float:
 def _message_base(message: Message, count_text: Callable[[str], float]) -> float:
     if isinstance(message.content, str):
         return MESSAGE_TOKENS + count_text(message.content)
-    return MESSAGE_TOKENS + sum(_part_tokens(part, count_text) for part in message.content)
+    return MESSAGE_TOKENS + sum([_part_tokens(part, count_text) for part in message.content])
 
 
 def _part_tokens(part: Part, count_text: Callable[[str], float]) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 from playground.compiler.rendering import CONTEXT_TAG
 from playground.compiler.values import ContextPackage, PlacedEntry, text_digest
-from playground.messages import Message, TextPart, as_message, as_messages
+from playground.messages import Message, TextPart, as_messages
 
 __all__ = [
     "block_text",
@@ -80,7 +80,7 @@ def standing_placements(
     """Return the entries whose block is still among the messages, in their order. O(messages)."""
     if not placed:
         return ()
-    texts = (block_text(message) for message in map(as_message, messages))
+    texts = [block_text(message) for message in as_messages(messages) if message.role == "user"]
     digests = {text_digest(text) for text in texts if text is not None and text.startswith(_APPEND_OPENING)}
     return tuple(entry for entry in placed if entry.block_digest in digests)
 
