@@ -7,20 +7,32 @@ call in it hangs, and ``asyncio.run`` fails where a loop runs already, as in Jup
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextvars
 import os
 import threading
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from bisect import insort
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from playground.errors import InvalidRequestError
 
-__all__ = ["Turns", "in_thread", "run_sync"]
+__all__ = ["Turns", "in_thread", "outcome_within", "run_sync"]
 
 _Result = TypeVar("_Result")
+
+
+@dataclass(slots=True)
+class _Blocked:
+    """A loop that stands still while its thread waits for a synchronous call."""
+
+    loop: asyncio.AbstractEventLoop
+    still: bool = True
+
+
+# Travels with a call, into its tasks and threads: the loops that cannot go on before it has returned.
+_blocked: contextvars.ContextVar[tuple[_Blocked, ...]] = contextvars.ContextVar("_blocked", default=())
 _guard = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
@@ -29,7 +41,8 @@ _thread: threading.Thread | None = None
 def run_sync(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
     """Run a coroutine from synchronous code, on one private event-loop thread, and return its result.
 
-    When the caller is interrupted, the coroutine is cancelled.
+    The caller may be inside a running loop, as in a notebook; that loop stands still meanwhile. When the caller
+    is interrupted, the coroutine is cancelled.
 
     Raises:
         InvalidRequestError: When called on that very thread, where waiting would never end.
@@ -40,12 +53,20 @@ def run_sync(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
             "A synchronous call was made inside a call that already runs on the same event loop.",
             remedy="Await the asynchronous method there.",
         )
-    future = asyncio.run_coroutine_threadsafe(_outcome(coroutine), _private_loop())
+    blocked = _running_loop()
+    token = _blocked.set((*_blocked.get(), *blocked))
+    try:
+        future = asyncio.run_coroutine_threadsafe(_outcome(_same, coroutine), _private_loop())
+    finally:
+        _blocked.reset(token)
     try:
         result, error = future.result()
     except BaseException:
         future.cancel()
         raise
+    finally:
+        for one in blocked:
+            one.still = False
     if error is not None:
         raise error
     return result  # type: ignore[return-value]  # there is a result where there is no error
@@ -89,57 +110,149 @@ async def in_thread(function: Callable[..., _Result], *arguments: Any) -> _Resul
     return await outcome
 
 
+async def outcome_within(
+    seconds: float, function: Callable[..., Awaitable[_Result]], *arguments: Any
+) -> tuple[_Result | None, BaseException | None]:
+    """Await a function in a task of its own, and return its result or else what it raised.
+
+    One that is not done in time, or whose caller is cancelled, is cancelled and left behind: it may be deaf to
+    that. Whatever it raises then is heard by nobody, and logged by nobody.
+
+    Raises:
+        TimeoutError: When it took longer.
+    """
+    task = asyncio.create_task(_outcome(function, *arguments))
+    try:
+        await asyncio.wait([task], timeout=seconds)
+    finally:
+        in_time = task.done()
+        if not in_time:
+            task.cancel()
+    if not in_time:
+        raise TimeoutError
+    return (None, asyncio.CancelledError()) if task.cancelled() else task.result()
+
+
+class _Place:
+    """Where a task of some loop stands in a queue for a turn."""
+
+    __slots__ = ("loop", "number", "woken")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
+        self.loop, self.number = loop, number
+        self.woken: asyncio.Future[None] = loop.create_future()
+
+    def wake(self) -> None:
+        if not self.woken.done():
+            self.woken.set_result(None)
+
+
 class Turns:
-    """A first-come, first-served lock that tasks of different event loops and threads may wait for."""
+    """A first-come, first-served lock that tasks of different event loops and threads may wait for.
+
+    A task whose loop is closed neither gets nor keeps the turn. One whose loop does not run in the moment when
+    its turn comes is passed over, and asks again when the loop goes on.
+    """
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._taken = False
-        self._waiting: deque[concurrent.futures.Future[None]] = deque()
+        # Reentrant: where a place is dropped, the task that waited there may end, and leave, in this thread.
+        self._guard = threading.RLock()
+        self._count = 0
+        self._holder: _Place | None = None
+        self._waiting: list[_Place] = []
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for the turn and hold it inside the ``async with`` block."""
-        await self._wait()
+        """Wait for the turn and hold it inside the ``async with`` block.
+
+        Raises:
+            InvalidRequestError: When a task before this one belongs to a loop that stands still until this call
+                has returned: both would wait for ever.
+        """
+        place = await self._wait()
         try:
             yield
         finally:
-            self._pass_on()
+            self._leave(place)
 
-    async def _wait(self) -> None:
+    async def _wait(self) -> _Place:
         with self._guard:
-            if not self._taken:
-                self._taken = True
-                return
-            place: concurrent.futures.Future[None] = concurrent.futures.Future()
-            self._waiting.append(place)
-        try:
-            await asyncio.wrap_future(place)
-        except asyncio.CancelledError:
-            # Either the place is given up, or the turn came at the same moment and must go to the next.
-            if not place.cancel():
+            self._count += 1
+            place = _Place(asyncio.get_running_loop(), self._count)
+        while not self._has_turn(place):
+            try:
+                await place.woken
+            except BaseException:
+                # Cancelled, or closed together with its loop; the turn may have come at the same moment.
+                self._leave(place)
+                raise
+        return place
+
+    def _has_turn(self, place: _Place) -> bool:
+        """Whether a place has the turn, or can take it; else it waits, where its number is."""
+        with self._guard:
+            if self._holder is not None and self._holder.loop.is_closed():
                 self._pass_on()
-            raise
+            if self._holder is None:
+                self._holder = place
+            if self._holder is place:
+                return True
+            ahead = [self._holder, *(other for other in tuple(self._waiting) if other.number < place.number)]
+            blocked = [one.loop for one in _blocked.get() if one.still]
+            if any(other.loop in blocked for other in ahead):
+                raise InvalidRequestError(
+                    "A synchronous call would wait for a call of its own event loop, which waits for it.",
+                    remedy="Await the asynchronous method there, or let the other call end first.",
+                )
+            place.woken = place.loop.create_future()
+            insort(self._waiting, place, key=lambda other: other.number)
+            return False
+
+    def _leave(self, place: _Place) -> None:
+        with self._guard:
+            if self._holder is place:
+                self._pass_on()
+            elif place in self._waiting:
+                self._waiting.remove(place)
 
     def _pass_on(self) -> None:
-        with self._guard:
-            while self._waiting:
-                place = self._waiting.popleft()
-                if place.set_running_or_notify_cancel():
-                    place.set_result(None)
-                    return
-            self._taken = False
+        self._holder = None
+        while self._waiting:
+            place = self._waiting.pop(0)
+            # What is woken without the turn asks for it again.
+            runs = place.loop.is_running()
+            self._holder = place if runs else None
+            try:
+                place.loop.call_soon_threadsafe(place.wake)
+            except RuntimeError:
+                self._holder = None  # the loop is closed: nobody waits there any more
+                continue
+            if runs:
+                return
+
+
+def _running_loop() -> tuple[_Blocked, ...]:
+    try:
+        return (_Blocked(asyncio.get_running_loop()),)
+    except RuntimeError:
+        return ()
 
 
 async def _outcome(
-    coroutine: Coroutine[Any, Any, _Result],
+    function: Callable[..., Awaitable[_Result]], *arguments: Any
 ) -> tuple[_Result | None, BaseException | None]:
-    # Futures of two kinds copy some exceptions on the way; callers must get the very object. What asks the
-    # program to end would end the loop's thread alone, and leave its caller waiting.
+    # As a value: futures copy some exceptions on the way, and callers must get the very object; a loop logs
+    # what nobody looks at; and what asks the program to end would end the loop's thread alone.
     try:
-        return await coroutine, None
-    except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  # raised again by the caller
+        return await function(*arguments), None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001  # whoever waits raises it again
         return None, error
+
+
+async def _same(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    return await coroutine
 
 
 def _private_loop() -> asyncio.AbstractEventLoop:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 
 from playground import ContextCompiler, ContextSourceRequest, InvalidRequestError, RagSource
 from playground.compiler.values import ContextCandidate
-from playground.concurrency import Turns, in_thread, run_sync
+from playground.concurrency import Turns, in_thread, outcome_within, run_sync
 
 ROOT = Path(__file__).parents[2]
 MODEL = {"provider": "openai", "model_id": "gpt-5", "context_window": 20_000, "max_output_tokens": 4_000}
@@ -190,3 +191,252 @@ def test_what_asks_the_program_to_end_reaches_the_synchronous_caller(error: Base
         run_sync(stop())
     assert caught.value is error
     assert run_sync(asyncio.sleep(0, result=5)) == 5
+
+
+class Slow:
+    """An asynchronous source that sleeps, and then does what it is told."""
+
+    id, kind, required = "slow", "rag", True
+
+    def __init__(self, seconds: float, then: Callable[[], object] = lambda: None) -> None:
+        self._seconds, self._then = seconds, then
+
+    async def query(self, request: ContextSourceRequest) -> Sequence[ContextCandidate]:
+        await asyncio.sleep(self._seconds)
+        self._then()
+        return []
+
+
+def slow_compiler(seconds: float, then: Callable[[], object] = lambda: None) -> ContextCompiler:
+    return ContextCompiler(sources=[Slow(seconds, then)])  # type: ignore[list-item]
+
+
+def in_time(run: Callable[[], object], seconds: float = 10) -> object:
+    """Run in a thread that a deadlock cannot make the tests wait for, and return or raise what came."""
+    found: list[object] = []
+
+    def work() -> None:
+        try:
+            found.append(run())
+        except BaseException as error:  # noqa: BLE001  # raised again by the test
+            found.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert not thread.is_alive(), "waits for ever"
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
+def test_a_synchronous_call_behind_a_task_of_the_loop_that_it_blocks_is_refused() -> None:
+    compiler = slow_compiler(0.2)
+
+    async def cell() -> str:
+        task = asyncio.create_task(compiler.before_model_call(**STEP, step=0))  # type: ignore[arg-type]
+        await asyncio.sleep(0.05)
+        with pytest.raises(InvalidRequestError, match="its own event loop") as caught:
+            compiler.before_model_call_sync(**STEP, step=1)
+        await task
+        # Where nobody is in the way, a notebook may call it inside its running loop.
+        assert compiler.before_model_call_sync(**STEP, step=1).manifest.retrieval_pass == 2
+        return caught.value.remedy
+
+    assert "Await" in str(in_time(lambda: asyncio.run(cell())))
+
+
+def test_a_synchronous_call_behind_a_waiting_task_of_its_own_loop_is_refused() -> None:
+    compiler = slow_compiler(0.3)
+
+    async def cell() -> None:
+        waiting = asyncio.create_task(compiler.before_model_call(**STEP, step=1))  # type: ignore[arg-type]
+        await asyncio.sleep(0.05)
+        with pytest.raises(InvalidRequestError, match="its own event loop"):
+            compiler.before_model_call_sync(**STEP, step=2)
+        await waiting
+
+    holder = threading.Thread(target=lambda: compiler.before_model_call_sync(**STEP, step=0), daemon=True)
+    holder.start()
+    time.sleep(0.05)
+    in_time(lambda: asyncio.run(cell()))
+
+
+def test_a_source_on_the_hosts_loop_that_calls_its_own_compiler_synchronously_fails_at_once() -> None:
+    def again() -> None:
+        compiler.before_model_call_sync(**STEP, step=5)
+
+    compiler = slow_compiler(0, again)
+    with pytest.raises(InvalidRequestError, match="its own event loop"):
+        in_time(lambda: asyncio.run(compiler.before_model_call(**STEP, step=0)))  # type: ignore[arg-type]
+
+
+def test_a_source_in_a_thread_below_a_synchronous_call_knows_which_loop_stands_still() -> None:
+    behind = slow_compiler(0.3)
+    outer = ContextCompiler(
+        sources=[RagSource(lambda *_: behind.before_model_call_sync(**STEP, step=1) and [], required=True)]
+    )
+
+    async def cell() -> None:
+        task = asyncio.create_task(behind.before_model_call(**STEP, step=0))  # type: ignore[arg-type]
+        await asyncio.sleep(0.05)
+        with pytest.raises(InvalidRequestError, match="its own event loop"):
+            outer.before_model_call_sync(**STEP, step=0)
+        await task
+
+    in_time(lambda: asyncio.run(cell()))
+
+
+def test_what_outlives_a_synchronous_call_may_wait_for_the_loop_that_goes_on_again() -> None:
+    turns = Turns()
+    later: list[asyncio.Task[None]] = []
+
+    async def take_turn() -> None:
+        await asyncio.sleep(0.1)
+        async with turns.turn():
+            return
+
+    async def start() -> None:
+        later.append(asyncio.create_task(take_turn()))
+
+    async def cell() -> None:
+        run_sync(start())
+        async with turns.turn():
+            await asyncio.sleep(0.2)
+
+    asyncio.run(cell())
+    in_time(lambda: run_sync(asyncio.wait_for(_finished(later[0]), 5)))
+
+
+async def _finished(task: asyncio.Task[None]) -> None:
+    await task
+
+
+@pytest.mark.parametrize("end", ["closed", "closed and dropped", "stopped"])
+def test_a_waiter_whose_loop_ended_does_not_get_the_turn(end: str) -> None:
+    turns = Turns()
+    loop = asyncio.new_event_loop()
+
+    async def take_turn() -> str:
+        async with turns.turn():
+            return "had it"
+
+    async def hold() -> None:
+        async with turns.turn():
+            waiting = [loop.create_task(take_turn())]
+            await in_thread(loop.run_until_complete, asyncio.sleep(0.05))
+            if end != "stopped":
+                loop.close()
+            if end == "closed":
+                kept.extend(waiting)
+            elif end == "stopped":
+                stopped.extend(waiting)
+            del waiting
+            gc.collect()
+
+    kept: list[asyncio.Task[str]] = []
+    stopped: list[asyncio.Task[str]] = []
+    in_time(lambda: asyncio.run(hold()))
+    assert in_time(lambda: asyncio.run(asyncio.wait_for(take_turn(), 5))) == "had it"
+    if end == "stopped":
+        # It was passed over, not forgotten.
+        assert loop.run_until_complete(asyncio.wait_for(stopped[0], 5)) == "had it"
+        loop.close()
+
+
+def test_a_waiter_that_is_closed_at_its_place_leaves_the_queue() -> None:
+    async def run() -> str:
+        turns = Turns()
+        async with turns.turn():
+            waiting = turns._wait()
+            waiting.send(None)
+            waiting.close()
+        async with turns.turn():
+            return "had it"
+
+    assert in_time(lambda: asyncio.run(asyncio.wait_for(run(), 5))) == "had it"
+
+
+def test_a_turn_that_came_to_a_waiter_in_the_moment_it_is_closed_is_passed_on() -> None:
+    async def run() -> str:
+        turns = Turns()
+        waiting = turns._wait()
+        async with turns.turn():
+            waiting.send(None)
+        waiting.close()
+        async with turns.turn():
+            return "had it"
+
+    assert in_time(lambda: asyncio.run(asyncio.wait_for(run(), 5))) == "had it"
+
+
+def test_a_holder_whose_loop_was_closed_does_not_keep_the_turn() -> None:
+    turns = Turns()
+    loop = asyncio.new_event_loop()
+
+    async def hold() -> None:
+        async with turns.turn():
+            await asyncio.Event().wait()
+
+    async def replace() -> None:
+        async with turns.turn():
+            # The end of the one who held it first takes it from nobody.
+            held.clear()
+            gc.collect()
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(_take(turns), 0.05)
+        await asyncio.wait_for(_take(turns), 5)
+
+    held = [loop.create_task(hold())]
+    loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+    in_time(lambda: asyncio.run(replace()))
+
+
+async def _take(turns: Turns) -> None:
+    async with turns.turn():
+        return
+
+
+def test_turns_come_in_the_order_of_arrival_in_whatever_loop() -> None:
+    turns, order = Turns(), []
+
+    def take_turn(number: int) -> None:
+        async def run() -> None:
+            async with turns.turn():
+                order.append(number)
+                await asyncio.sleep(0.05)
+
+        asyncio.run(run())
+
+    threads = [threading.Thread(target=take_turn, args=(number,), daemon=True) for number in range(6)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.02)
+    for thread in threads:
+        thread.join(10)
+    assert order == list(range(6))
+
+
+def test_an_outcome_is_the_result_or_the_very_error_and_a_deaf_function_is_left_behind() -> None:
+    error = GeneratorExit()
+
+    async def fails() -> None:
+        raise error
+
+    async def answers() -> str:
+        return "answer"
+
+    async def deaf() -> None:
+        while not over.is_set():
+            try:
+                await asyncio.sleep(0.05)
+            except asyncio.CancelledError:
+                continue
+
+    over = threading.Event()
+    assert run_sync(outcome_within(5, answers)) == ("answer", None)
+    assert run_sync(outcome_within(5, fails))[1] is error
+    with pytest.raises(TimeoutError):
+        in_time(lambda: run_sync(outcome_within(0.05, deaf)))
+    over.set()
