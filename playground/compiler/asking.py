@@ -14,7 +14,7 @@ from playground.compiler.refresh import build_query
 from playground.compiler.rewriting import QUERY_REWRITE_FAILED, rewritten
 from playground.compiler.settings import CompilerSettings
 from playground.compiler.step_input import StepInput
-from playground.compiler.values import ContextSource, ContextSourceRequest, SourceResult
+from playground.compiler.values import ContextSource, ContextSourceRequest, PlacedEntry, SourceResult
 
 __all__ = ["Asking"]
 
@@ -27,12 +27,14 @@ class Asking:
         settings: The compiler's.
         call: The step.
         used_tokens: What its request takes already, in tokens.
+        attempt: How often this instance has tried to ask for the step, from 1; each try is charged apart.
         warn: Where a source, or the rewriting, reports what is worth knowing.
     """
 
     settings: CompilerSettings
     call: StepInput
     used_tokens: int
+    attempt: int
     warn: Callable[[Mapping[str, Any]], None]
 
     def nobody(self) -> tuple[SourceResult, ...]:
@@ -51,22 +53,32 @@ class Asking:
         return await self._answers(self.settings.sources, request), bool(query)
 
     async def for_mandatory(
-        self, source_ids: frozenset[str], retrieval_pass: int, results: tuple[SourceResult, ...]
+        self,
+        source_ids: frozenset[str],
+        wanted: Sequence[PlacedEntry],
+        retrieval_pass: int,
+        results: tuple[SourceResult, ...],
     ) -> tuple[SourceResult, ...]:
         """Return ``results`` with the mandatory candidates that these sources offer now; no pass is spent.
 
-        They are asked even where there is no query: nothing has to find what the model has loaded.
+        They are asked even where there is no query: nothing has to find what the model has loaded. Of their
+        answers only mandatory candidates count; what they answered before in this step stays beside them.
         """
         sources = [source for source in self.settings.sources if source.id in source_ids]
         if not sources:
             return results
         query = build_query(self.call.messages, self.call.working_memory)
-        request = self._request(query, f"{retrieval_pass}/again")
+        request = replace(
+            self._request(query, f"{retrieval_pass}/again"),
+            wanted=frozenset((entry.source, entry.record_id) for entry in wanted),
+        )
         answers = {
-            answer.source_id: replace(answer, candidates=tuple(c for c in answer.candidates if c.mandatory))
-            for answer in await self._answers(sources, request, even_blank=True)
+            answer.source_id: answer for answer in await self._answers(sources, request, even_blank=True)
         }
-        return tuple(answers.get(result.source_id, result) for result in results)
+        return tuple(
+            _with_mandatory(result, answers[result.source_id]) if result.source_id in answers else result
+            for result in results
+        )
 
     async def _rewritten(self, query: str) -> str:
         rewrite = self.settings.refresh.rewrite_query
@@ -83,7 +95,8 @@ class Asking:
     def _request(self, query: str, name: str) -> ContextSourceRequest:
         call, accounting = self.call, self.call.accounting
         if accounting is not None:
-            accounting = {**accounting, "request_id": f"{call.run_id}/context/{call.step}/{name}"}
+            attempt = "" if self.attempt == 1 else f"/attempt-{self.attempt}"
+            accounting = {**accounting, "request_id": f"{call.run_id}/context/{call.step}/{name}{attempt}"}
         return ContextSourceRequest(
             query=query,
             scope=self.settings.scope,
@@ -104,3 +117,13 @@ class Asking:
         return await query_sources(
             sources, request, hints=hints, time_limit=settings.time_limit, even_blank=even_blank
         )
+
+
+def _with_mandatory(before: SourceResult, answer: SourceResult) -> SourceResult:
+    """Return what a source answered in this step, with the mandatory candidates of its new answer."""
+    mandatory = [candidate for candidate in answer.candidates if candidate.mandatory]
+    if before.status != "ok":
+        return replace(answer, candidates=tuple(mandatory))
+    new = {candidate.record_id for candidate in mandatory}
+    kept = [c for c in before.candidates if not (c.mandatory and c.record_id in new)]
+    return replace(before, status=answer.status, error=answer.error, candidates=(*kept, *mandatory))

@@ -5,7 +5,9 @@ The stateful shell around the pure stages. One instance serves one run; calls ar
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,23 +21,24 @@ from playground.compiler.compile import compile_context
 from playground.compiler.history import history_digests
 from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh
 from playground.compiler.orphans import kept_texts, to_ask_again, with_orphans
-from playground.compiler.placement import placed_entries, standing_placements
+from playground.compiler.placement import confirmed_entries, placed_entries, standing_placements
 from playground.compiler.querying import DEFAULT_TIME_LIMIT
 from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh, due_reason
 from playground.compiler.reporting import CompileObserver
 from playground.compiler.settings import CompilerSettings
-from playground.compiler.state import ContextCompilerState, previous_prefix
+from playground.compiler.state import ContextCompilerState, RequestPrefix, previous_prefix
 from playground.compiler.step_input import OnWarning, StepInput, checked_callback
 from playground.compiler.values import (
     ContextPackage,
     ContextSource,
+    PlacedEntry,
     SourceResult,
     TextKey,
     offers_mandatory,
 )
 from playground.compiler.watching import Watch
 from playground.concurrency import Turns, run_sync
-from playground.errors import InvalidInputError, InvalidRequestError, Phase, SourceError
+from playground.errors import InvalidInputError, InvalidRequestError, SourceError
 from playground.messages import Message
 from playground.models import ModelSpec
 from playground.scope import MemoryScope
@@ -51,6 +54,8 @@ class _Plan:
     """What one compile of a step starts from.
 
     Attributes:
+        step: The model step.
+        request: The messages that the sources were asked about.
         state: What is known before this step places anything.
         results: What the sources answered, without orphans.
         refresh: Why the sources were asked, or ``reused``.
@@ -58,6 +63,8 @@ class _Plan:
         redacted: Whether the step replaces a package that a forget redacted.
     """
 
+    step: int
+    request: RequestPrefix
     state: ContextCompilerState
     results: tuple[SourceResult, ...]
     refresh: Refresh
@@ -81,7 +88,8 @@ class ContextCompiler:
         state: What an earlier instance knew, as ``state()`` gave it or as its recorded form. The instance then
             compiles the same context. A record whose block a compaction removed comes back with the next
             refresh; a mandatory one is asked of its source at once.
-        on_warning: Called once for each failed optional source, in each step; what it raises is ignored.
+        on_warning: Called once for each failed optional source of a package, for a rewriting that failed, and
+            by sources with what they find worth knowing; what it raises is ignored.
         time_limit: Seconds that one source may take, above 0.
         clock: Time in ns, for reports alone; no compile depends on it.
         observer: Hears of each compile, see ``CompileReport``; what it raises is ignored.
@@ -124,8 +132,13 @@ class ContextCompiler:
         self._state = ContextCompilerState.parse({} if state is None else state)
         # Requests of the host, counted: one that comes while a step runs is not served by that step.
         self._requested, self._served = int(self._state.refresh_requested), 0
+        self._forced = self._state.refresh_forced
+        # Forgets too: what a step had learnt before one that comes while it runs is not kept.
+        self._forgets = 0
+        self._attempts: Counter[int] = Counter()
         self._texts: dict[TextKey, ContextCandidate] = {}
-        self._last_plan: tuple[int, _Plan] | None = None
+        self._last_plan: _Plan | None = None
+        self._guard = threading.Lock()
 
     def request_refresh(self) -> None:
         """Ask the sources again in the next step, whatever ``min_steps`` says."""
@@ -135,11 +148,13 @@ class ContextCompiler:
         """Record where the host keeps the last package; part of the state from now on."""
         if not isinstance(reference, str):
             raise InvalidInputError(f"The reference is a {type(reference).__name__}.", remedy="Pass a string.")
-        self._state = self._state.model_copy(update={"last_package": reference})
+        with self._guard:
+            self._state = self._state.model_copy(update={"last_package": reference})
 
     def state(self) -> ContextCompilerState:
         """Return what this compiler knows; a frozen value that ``to_json`` records."""
-        return self._state.model_copy(update={"refresh_requested": self._requested > self._served})
+        pending = {"refresh_requested": self._requested > self._served, "refresh_forced": self._forced}
+        return self._state.model_copy(update=pending)
 
     async def before_model_call(
         self,
@@ -200,6 +215,9 @@ class ContextCompiler:
             accounting=accounting,
             on_warning=on_warning,
         )
+        if call.redacted:
+            # Before anything else, whatever happens next: what is forgotten must not come back from here.
+            self._forget()
         async with self._turns.turn():
             return await self._watch.reported(call, self._step)
 
@@ -235,42 +253,38 @@ class ContextCompiler:
         return run_sync(self.on_overflow(**step))
 
     async def _step(self, call: StepInput) -> ContextPackage:
-        if call.redacted:
-            # Before anything else: whatever happens next, a forgotten text must not come back from here.
-            self._texts.clear()
-            self._last_plan = None
-        requested = self._requested
-        used_tokens = self._used_tokens(call)
-        plan = await self._planned(call, used_tokens, requested > self._served)
+        call.signal.raise_if_cancelled()
+        if call.refresh or call.redacted:
+            # Pending until it is served, in a later step where this one fails or has nothing to ask for.
+            self._requested += 1
+            self._forced |= call.redacted
+        requested, forgets = self._requested, self._forgets
+        plan = await self._planned(call, self._used_tokens(call), requested > self._served)
         refreshed = plan.state.last_refresh is not self._state.last_refresh
-        package = self._compile(call, plan, used_tokens)
+        package = self._compile(call, plan, forgets)
         # Nothing is remembered before the compile succeeded.
-        self._last_plan = (call.step, plan)
         if refreshed:
-            self._served = requested
-        elif call.refresh or call.redacted:
-            self._requested = max(self._requested, self._served + 1)
+            self._served, self._forced = requested, False
+        self._attempts.clear()
         return package
 
     async def _again(self, call: StepInput) -> ContextPackage:
-        if self._last_plan is None or self._last_plan[0] != call.step:
+        plan, forgets = self._last_plan, self._forgets
+        if plan is None or plan.step != call.step:
             raise InvalidRequestError(
                 f"Step {call.step} has not been compiled by this instance.",
                 remedy="Call before_model_call for the step first.",
             )
-        if call.redacted and not self._last_plan[1].redacted:
+        if call.redacted and not plan.redacted:
             raise InvalidRequestError(
                 f"The answers that step {call.step} had may hold what was forgotten.",
                 remedy="Call before_model_call with redacted=True.",
             )
-        used_tokens = self._used_tokens(call)
-        plan = self._last_plan[1]
-        # The compaction that the overflow caused may have removed what a restarted instance has never seen.
-        results = await self._with_mandatory(call, plan.state, plan.results, used_tokens)
-        plan = replace(plan, results=results)
-        self._last_plan = (call.step, plan)
-        retried = replace(plan, refresh="overflow-retry")
-        return self._compile(call, retried, used_tokens, phase="overflow-retry")
+        # The compaction that the overflow caused may have taken what a source had no need to offer before.
+        compacted = not plan.request.begins(history_digests(call.messages))
+        asking = self._asking(call, self._used_tokens(call))
+        plan = await self._with_mandatory(asking, plan, compacted=compacted)
+        return self._compile(call, plan, forgets, overflow=True)
 
     async def _planned(self, call: StepInput, used_tokens: int, requested: bool) -> _Plan:
         """Decide whether to ask the sources, and ask them."""
@@ -279,83 +293,120 @@ class ContextCompiler:
             last=state.last_refresh,
             step=call.step,
             active_task_id=call.active_task_id,
-            requested=call.refresh or requested,
+            requested=requested,
             redacted=call.redacted,
             min_steps=self._settings.refresh.min_steps,
         )
         fallback: Fallback | None = None
-        last = state.last_refresh
-        if due is not None and due != "redacted" and last and state.passes >= self._settings.refresh.max_passes:
+        last, limited = state.last_refresh, state.passes >= self._settings.refresh.max_passes
+        if due is not None and last is not None and limited and not self._forced:
             # Reported once: the refresh that cannot be served is used up.
             due, fallback = None, "pass-limit"
             state = state.refreshed(step=last.step, active_task_id=call.active_task_id, passes=state.passes)
         asking = self._asking(call, used_tokens)
         results, retrieved = asking.nobody(), False
         if due is not None:
+            self._attempts[call.step] += 1
+            asking = replace(asking, attempt=self._attempts[call.step])
             results, retrieved = await asking.everybody(state.passes + 1)
         if retrieved:
             state = state.refreshed(step=call.step, active_task_id=call.active_task_id, passes=state.passes + 1)
-        else:
-            results = await self._with_mandatory(call, state, results, used_tokens)
         _raise_required_failure(results)
-        return _Plan(state, results, due or "reused", fallback, call.redacted)
+        request = RequestPrefix.of(call.step, history_digests(call.messages))
+        plan = _Plan(call.step, request, state, results, due or "reused", fallback, call.redacted)
+        return await self._with_mandatory(asking, plan, compacted=_prefix_changed(state, call))
 
-    async def _with_mandatory(
-        self,
-        call: StepInput,
-        state: ContextCompilerState,
-        results: tuple[SourceResult, ...],
-        used_tokens: int,
-    ) -> tuple[SourceResult, ...]:
-        """Ask at once for mandatory records that left the history and that this instance does not know."""
-        missing: frozenset[str] = frozenset()
+    async def _with_mandatory(self, asking: Asking, plan: _Plan, *, compacted: bool) -> _Plan:
+        """Ask at once for mandatory records that left the history and that this instance does not know.
+
+        Those are the ones that it had placed, before a restart for example, and those that stood elsewhere, in
+        a tool's result for example, until a compaction took them.
+        """
+        state = plan.state
+        able = frozenset(source.id for source in self._settings.sources if offers_mandatory(source))
+        lost: tuple[PlacedEntry, ...] = ()
         if any(entry.mandatory for entry in state.placed):
-            orphans = state.orphans(standing_placements(state.placed, call.messages))
-            missing = to_ask_again(orphans, self._texts)
-        if _prefix_changed(state, call):
-            # What stood elsewhere in the history, in a tool's result for example, may have gone with it.
-            missing |= {source.id for source in self._settings.sources if offers_mandatory(source)}
-        # Who answered in this step has said what is mandatory now.
-        missing &= {result.source_id for result in results if result.status in {"reused", "skipped"}}
-        answered = await self._asking(call, used_tokens).for_mandatory(missing, state.passes, results)
-        _raise_required_failure(answered)
-        return answered
+            orphans = state.orphans(standing_placements(state.placed, asking.call.messages))
+            lost = to_ask_again(orphans, plan.results, self._texts)
+        # Who answered this very request has said what is mandatory.
+        answered = {result.source_id for result in plan.results if result.status in {"ok", "failed"}}
+        again = able | set(state.unanswered) if compacted else set(state.unanswered)
+        if asking.call.messages and plan.request.begins(history_digests(asking.call.messages)):
+            again -= answered
+        ids = frozenset(again) | {entry.source for entry in lost}
+        results = await asking.for_mandatory(ids, lost, state.passes, plan.results)
+        _raise_required_failure(results)
+        heard = {result.source_id for result in results if result.status == "ok"} & ids
+        gone = to_ask_again(lost, results, {})
+        state = state.released({entry.text_key for entry in gone if entry.source in heard})
+        return replace(plan, state=state.answered(results, able), results=results)
 
     def _asking(self, call: StepInput, used_tokens: int) -> Asking:
-        return Asking(self._settings, call, used_tokens, partial(self._watch.warn, call))
+        return Asking(self._settings, call, used_tokens, 1, partial(self._watch.warn, call))
 
-    def _compile(
-        self, call: StepInput, plan: _Plan, used_tokens: int, *, phase: Phase = "compile"
-    ) -> ContextPackage:
-        # A reference that came since the step was planned is no part of the plan.
-        state = plan.state.model_copy(update={"last_package": self._state.last_package})
-        orphans = state.orphans(standing_placements(state.placed, call.messages))
-        results = with_orphans(plan.results, orphans, self._texts)
+    def _compile(self, call: StepInput, plan: _Plan, forgets: int, *, overflow: bool = False) -> ContextPackage:
+        state = plan.state
+        standing = standing_placements(state.placed, call.messages)
+        results = with_orphans(plan.results, state.orphans(standing), self._texts)
         package = compile_context(
             results=results,
             messages=call.messages,
             input_tokens=call.input_tokens,
-            used_tokens=used_tokens,
+            used_tokens=self._used_tokens(call),
             budget=self._settings.budget,
             working_memory=call.working_memory,
             estimator=self._settings.estimator,
             run_id=call.run_id,
             step=call.step,
             retrieval_pass=state.passes,
-            refresh=plan.refresh,
+            refresh="overflow-retry" if overflow else plan.refresh,
             placed=state.placed,
-            phase=phase,
+            phase="overflow-retry" if overflow else "compile",
             redacted=plan.redacted,
             fallback=plan.fallback,
             tail_kept=call.tail_kept,
             cache_prefix_changed=_prefix_changed(state, call),
             estimator_kind=call.estimator_kind or self._settings.estimator_kind,
         )
-        placed = placed_entries(package)
+        offered = {
+            (result.source_id, c.record_id, str(c.digest)): c.mandatory
+            for result in results
+            for c in result.candidates
+        }
+        mandatory = frozenset(key for key, needed in offered.items() if needed)
+        placed = (
+            *placed_entries(package),
+            *confirmed_entries(package, state.placed, standing, mandatory),
+        )
+        if plan.redacted:
+            state = state.redacted({*offered, *(entry.text_key for entry in standing)})
         appended = [block.messages[0] for block in package.blocks if block.placement == "append"]
-        self._state = state.with_request(call.step, history_digests((*call.messages, *appended)), placed)
-        self._texts = kept_texts(self._texts, results, (*state.placed, *placed))
+        digests = history_digests((*call.messages, *appended))
+        refused = [e for e in state.placed if overflow and e.step == call.step and e not in standing]
+        state = state.with_request(call.step, digests, placed, refused=refused)
+        self._remember(state, plan, kept_texts(self._texts, results, state.placed), forgets)
         return package
+
+    def _remember(
+        self,
+        state: ContextCompilerState,
+        plan: _Plan,
+        texts: dict[TextKey, ContextCandidate],
+        forgets: int,
+    ) -> None:
+        """Keep what a compile learnt; no text of it where something was forgotten meanwhile."""
+        with self._guard:
+            # A reference that came since the step was planned is no part of the plan.
+            self._state = state.model_copy(update={"last_package": self._state.last_package})
+            known = forgets == self._forgets
+            self._texts = texts if known else {}
+            self._last_plan = plan if known else None
+
+    def _forget(self) -> None:
+        with self._guard:
+            self._forgets += 1
+            self._texts = {}
+            self._last_plan = None
 
     def _used_tokens(self, call: StepInput) -> int:
         return self._settings.estimator.estimate(call.messages) + call.overhead_tokens

@@ -15,9 +15,18 @@ from playground.compiler.values import PlacedEntry, SourceResult, TextKey
 __all__ = ["kept_texts", "to_ask_again", "with_orphans"]
 
 
-def to_ask_again(orphans: Sequence[PlacedEntry], texts: Mapping[TextKey, ContextCandidate]) -> frozenset[str]:
-    """Return the ids of the sources that must be asked at once for mandatory records without a known text."""
-    return frozenset(entry.source for entry in orphans if entry.mandatory and entry.text_key not in texts)
+def to_ask_again(
+    orphans: Sequence[PlacedEntry],
+    results: Sequence[SourceResult],
+    texts: Mapping[TextKey, ContextCandidate],
+) -> tuple[PlacedEntry, ...]:
+    """Return the mandatory orphans whose text is neither known nor among what the sources answered."""
+    offered = {(result.source_id, c.record_id) for result in results for c in result.candidates if c.mandatory}
+    return tuple(
+        entry
+        for entry in orphans
+        if entry.mandatory and entry.text_key not in texts and (entry.source, entry.record_id) not in offered
+    )
 
 
 def with_orphans(
@@ -27,9 +36,8 @@ def with_orphans(
 ) -> tuple[SourceResult, ...]:
     """Return the results with the orphans whose text is known among the candidates of their source.
 
-    An orphan stays away where its source has just offered the record in that revision or a newer one. A
-    mandatory one also stays away where its source answered without it: no limit cuts mandatory candidates, so
-    it is no longer there. Orphans do not use up the source's limit.
+    An orphan stays away where its source has just offered the record in that revision or a newer one. Orphans
+    do not use up the source's limit.
     """
     return tuple(
         _with_known(
@@ -51,12 +59,20 @@ def kept_texts(
 ) -> dict[TextKey, ContextCandidate]:
     """Return the texts of the latest placement of each record, so that they can come back; no others.
 
+    Nor a text of which its source has just offered a newer revision: it is out of date, placed or not.
+
     Args:
         texts: Those known so far.
         results: What the sources have just offered.
         placed: Every placement, oldest first.
     """
-    wanted = set({(entry.source, entry.record_id): entry.text_key for entry in placed}.values())
+    latest = {(entry.source, entry.record_id): entry for entry in placed}
+    offered = _newest_offered(results)
+    wanted = {
+        entry.text_key
+        for record, entry in latest.items()
+        if offered.get(record, -1) <= (-1 if entry.revision is None else entry.revision)
+    }
     kept = {key: text for key, text in texts.items() if key in wanted}
     for result in results:
         for candidate in result.candidates:
@@ -66,16 +82,21 @@ def kept_texts(
     return kept
 
 
+def _newest_offered(results: Sequence[SourceResult]) -> dict[tuple[str, str], int]:
+    newest: dict[tuple[str, str], int] = {}
+    for result in results:
+        for candidate in result.candidates:
+            if candidate.revision is not None:
+                record = (result.source_id, candidate.record_id)
+                newest[record] = max(newest.get(record, -1), candidate.revision)
+    return newest
+
+
 def _with_known(result: SourceResult, known: Sequence[ContextCandidate]) -> SourceResult:
     offered: dict[str, int] = {}
     for candidate in result.candidates:
         offered[candidate.record_id] = max(offered.get(candidate.record_id, -1), _revision(candidate))
-    back = [
-        candidate
-        for candidate in known
-        if _revision(candidate) > offered.get(candidate.record_id, -2)
-        and not (candidate.mandatory and result.status == "ok")
-    ]
+    back = [candidate for candidate in known if _revision(candidate) > offered.get(candidate.record_id, -2)]
     if not back:
         return result
     merged = replace(result, candidates=(*result.candidates, *back), limit=None)

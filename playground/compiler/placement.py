@@ -7,15 +7,16 @@ a history may be stored as JSON and read back.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, overload
 
 from playground.compiler.rendering import CONTEXT_TAG
-from playground.compiler.values import ContextPackage, PlacedEntry, text_digest
-from playground.messages import Message, TextPart, as_messages
+from playground.compiler.values import ContextPackage, PlacedEntry, TextKey, text_digest
+from playground.messages import Message, TextPart, as_message, as_messages, message_to_json
 
 __all__ = [
     "block_text",
+    "confirmed_entries",
     "history_messages",
     "is_compiler_block",
     "placed_entries",
@@ -32,9 +33,15 @@ _BLOCK = re.compile(
 )
 
 
+@overload
+def request_messages(messages: Sequence[Message], package: ContextPackage) -> tuple[Message, ...]: ...
+@overload
 def request_messages(
     messages: Sequence[Message | Mapping[str, Any]], package: ContextPackage
-) -> tuple[Message, ...]:
+) -> tuple[Message | Mapping[str, Any], ...]: ...
+def request_messages(
+    messages: Sequence[Message | Mapping[str, Any]], package: ContextPackage
+) -> tuple[Message | Mapping[str, Any], ...]:
     """Return what to send: ``messages``, then the retrieval block, then working memory as the last message.
 
     Args:
@@ -42,15 +49,21 @@ def request_messages(
         package: What ``before_model_call`` or ``compile_context`` gave for it.
 
     Returns:
-        New values; neither argument is changed. The system messages and everything before stay as they are.
+        The messages themselves, untouched whatever else they hold, and the blocks: as dictionaries where the
+        last message is one, as ``Message`` values otherwise.
     """
-    blocks = (message for block in package.blocks for message in block.messages)
-    return (*as_messages(messages), *blocks)
+    return (*messages, *_blocks(messages, package, {"append", "ephemeral-tail"}))
 
 
+@overload
+def history_messages(messages: Sequence[Message], package: ContextPackage) -> tuple[Message, ...]: ...
+@overload
 def history_messages(
     messages: Sequence[Message | Mapping[str, Any]], package: ContextPackage
-) -> tuple[Message, ...]:
+) -> tuple[Message | Mapping[str, Any], ...]: ...
+def history_messages(
+    messages: Sequence[Message | Mapping[str, Any]], package: ContextPackage
+) -> tuple[Message | Mapping[str, Any], ...]:
     """Return the history after the model call succeeded; the model's answer comes next.
 
     The retrieval block has joined it. Working memory is gone, except on a model that binds its thinking to the
@@ -59,19 +72,29 @@ def history_messages(
     Args:
         messages: The history that the package was compiled for.
         package: What ``before_model_call`` or ``compile_context`` gave for it.
+
+    Returns:
+        As ``request_messages``.
     """
     kept = {"append", "ephemeral-tail"} if package.manifest.placement.tail_kept else {"append"}
-    blocks = (block for block in package.blocks if block.placement in kept)
-    return (*as_messages(messages), *(message for block in blocks for message in block.messages))
+    return (*messages, *_blocks(messages, package, kept))
 
 
-def without_blocks(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
+@overload
+def without_blocks(messages: Sequence[Message]) -> tuple[Message, ...]: ...
+@overload
+def without_blocks(
+    messages: Sequence[Message | Mapping[str, Any]],
+) -> tuple[Message | Mapping[str, Any], ...]: ...
+def without_blocks(
+    messages: Sequence[Message | Mapping[str, Any]],
+) -> tuple[Message | Mapping[str, Any], ...]:
     """Return the messages that no compiler wrote: what a summary of the history may be made of.
 
     A record that a summary repeats would come back as somebody's words, without its origin, and a summary of
     working memory would compete with its current state.
     """
-    return tuple(message for message in as_messages(messages) if not is_compiler_block(message))
+    return tuple(message for message in messages if not is_compiler_block(as_message(message)))
 
 
 def standing_placements(
@@ -110,6 +133,62 @@ def placed_entries(package: ContextPackage) -> tuple[PlacedEntry, ...]:
     )
 
 
+def confirmed_entries(
+    package: ContextPackage,
+    placed: Sequence[PlacedEntry],
+    standing: Sequence[PlacedEntry],
+    mandatory: Container[TextKey],
+) -> tuple[PlacedEntry, ...]:
+    """Return what a package found in the history already, where that is news about a record.
+
+    News is that a text which stands is the record's newest one, or that it is mandatory now, under its own id
+    or under another one that brought the same text. Without it an older text would come back later, or a
+    mandatory one would not.
+
+    Args:
+        package: The package.
+        placed: Every placement before it, oldest first.
+        standing: Those whose block is in the history.
+        mandatory: Texts that a source offered as mandatory.
+    """
+    by_key = {entry.text_key: entry for entry in standing}
+    by_digest = {entry.digest: entry for entry in standing}
+    latest = {(entry.source, entry.record_id): entry for entry in placed}
+    manifest, confirmed = package.manifest, []
+    for entry in manifest.entries:
+        if entry.reason not in {"already-placed", "duplicate"} or entry.kind == "working-memory":
+            continue
+        key = (entry.source, entry.record_id, entry.digest)
+        there = by_key.get(key) or (by_digest.get(entry.digest) if key in mandatory else None)
+        if there is None:
+            continue
+        known = latest.get((entry.source, entry.record_id))
+        needed = key in mandatory or (known is not None and known.text_key == key and known.mandatory)
+        revision = entry.revision
+        if (
+            known is not None
+            and known.text_key == key
+            and known.mandatory == needed
+            and (known.revision or 0) >= (revision or 0)
+        ):
+            continue
+        confirmed.append(
+            PlacedEntry(
+                source=entry.source,
+                kind=entry.kind,
+                record_id=entry.record_id,
+                revision=revision,
+                digest=entry.digest,
+                tokens=entry.tokens,
+                mandatory=needed,
+                step=manifest.step,
+                retrieval_pass=manifest.retrieval_pass,
+                block_digest=there.block_digest,
+            )
+        )
+    return tuple(confirmed)
+
+
 def block_text(message: Message) -> str | None:
     """Return a user message's text when it is one text and nothing else, as every block is."""
     if message.role != "user":
@@ -125,3 +204,13 @@ def is_compiler_block(message: Message) -> bool:
     """Whether a message is a compiler's block: a whole opening tag begins it and its closing tag ends it."""
     text = block_text(message)
     return text is not None and _BLOCK.fullmatch(text) is not None
+
+
+def _blocks(
+    messages: Sequence[Message | Mapping[str, Any]], package: ContextPackage, placements: set[str]
+) -> tuple[Message | Mapping[str, Any], ...]:
+    """Return the messages of the package's blocks, in the form of the messages that they follow."""
+    blocks = [m for block in package.blocks if block.placement in placements for m in block.messages]
+    if messages and not isinstance(messages[-1], Message):
+        return tuple(map(message_to_json, blocks))
+    return tuple(blocks)

@@ -45,7 +45,7 @@ class ContextRefresh(RecordedValue):
     """How often the sources are asked."""
 
     min_steps: Count = 2
-    """Model steps between two retrievals that a changed task may cause, at least 1."""
+    """Model steps since the last retrieval, of whatever cause, before a changed task causes one, at least 1."""
     max_passes: Count = 6
     """Retrievals in one run, at least 1."""
     candidates_per_source: Count = 16
@@ -60,7 +60,7 @@ class LastRefresh(RecordedValue):
     step: Number
     """Its model step."""
     active_task_id: str | None = None
-    """The active task; no task is a value too."""
+    """The active task then, or when a refresh was last used up at the limit; no task is a value too."""
 
 
 # A quarter of a 200,000-token window holds six full default budgets, and sixteen chunks of 512 tokens fill one.

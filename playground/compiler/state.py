@@ -5,17 +5,19 @@ Pure. A state holds identifiers, digests and counts, never the text of a record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from playground.compiler.history import prefix_digest
 from playground.compiler.refresh import LastRefresh
-from playground.compiler.values import DIGEST_PATTERN, PlacedEntry
+from playground.compiler.values import DIGEST_PATTERN, PlacedEntry, SourceResult, TextKey
 from playground.values import RecordedValue, whole_number
 
 __all__ = ["ContextCompilerState", "RequestPrefix", "previous_prefix"]
+
+NO_DIGEST = "sha256:" + "0" * 64  # in place of the digest of a text that was forgotten
 
 
 def _count(value: object) -> int:
@@ -60,6 +62,10 @@ class ContextCompilerState(RecordedValue):
     """Reference of the last stored package, once the host said where it keeps it."""
     refresh_requested: bool = False
     """Whether the host asked for a refresh that has not run yet."""
+    refresh_forced: bool = False
+    """Whether that refresh runs past the limit of passes: a redacted step could not ask for anything."""
+    unanswered: tuple[str, ...] = ()
+    """Sources that may have mandatory records and failed when they were asked last, by id."""
     prefix: RequestPrefix | None = None
     """What the newest request began with."""
     earlier_prefix: RequestPrefix | None = None
@@ -71,18 +77,24 @@ class ContextCompilerState(RecordedValue):
         return self.model_copy(update={"passes": passes, "last_refresh": last})
 
     def with_request(
-        self, step: int, digests: Sequence[str], placed: Sequence[PlacedEntry]
+        self,
+        step: int,
+        digests: Sequence[str],
+        placed: Sequence[PlacedEntry],
+        *,
+        refused: Container[PlacedEntry] = (),
     ) -> ContextCompilerState:
         """Return the state after a package was made for ``step``.
 
         Args:
             step: The model step.
             digests: Of the messages that the request begins with, the new block included.
-            placed: What the new block holds. Placements of an earlier try of this very step that are the same
-                count once.
+            placed: What the new block holds, and what was found to stand. A text is listed once, where it was
+                placed last.
+            refused: Placements of this step that came to nothing, since the provider refused the request.
         """
-        new = set(placed)
-        kept = tuple(entry for entry in self.placed if entry not in new)
+        new = {entry.text_key for entry in placed}
+        kept = tuple(entry for entry in self.placed if entry.text_key not in new and entry not in refused)
         return self.model_copy(
             update={
                 "placed": (*kept, *placed),
@@ -96,6 +108,38 @@ class ContextCompilerState(RecordedValue):
         here = {entry.text_key for entry in standing}
         latest = {(entry.source, entry.record_id): entry for entry in self.placed}
         return tuple(entry for entry in latest.values() if entry.text_key not in here)
+
+    def answered(self, results: Sequence[SourceResult], mandatory: frozenset[str]) -> ContextCompilerState:
+        """Return the state after sources answered or failed.
+
+        Args:
+            results: Of this step.
+            mandatory: Ids of the sources that may have mandatory records.
+        """
+        failed = {result.source_id for result in results if result.status == "failed"} & mandatory
+        asked = {result.source_id for result in results if result.status in {"ok", "failed"}}
+        return self.model_copy(update={"unanswered": tuple(sorted(failed | (set(self.unanswered) - asked)))})
+
+    def released(self, keys: Container[TextKey]) -> ContextCompilerState:
+        """Return the state in which these texts are no longer mandatory: their source has them no more."""
+        placed = tuple(
+            entry.model_copy(update={"mandatory": False}) if entry.text_key in keys else entry
+            for entry in self.placed
+        )
+        return self.model_copy(update={"placed": placed})
+
+    def redacted(self, kept: Container[TextKey]) -> ContextCompilerState:
+        """Return the state without the digests of texts that neither stand nor are offered any more.
+
+        A short text can be guessed from its digest. The entry stays: no older revision may follow it.
+        """
+        placed = tuple(
+            entry
+            if entry.text_key in kept
+            else entry.model_copy(update={"digest": NO_DIGEST, "block_digest": NO_DIGEST})
+            for entry in self.placed
+        )
+        return self.model_copy(update={"placed": placed})
 
 
 def previous_prefix(state: ContextCompilerState, step: int) -> RequestPrefix | None:

@@ -202,7 +202,7 @@ class ContextSourceRequest:
     """What a source is asked.
 
     Attributes:
-        query: Text to find records for; never empty.
+        query: Text to find records for; empty only where mandatory records are asked for again.
         scope: May narrow the source's pinned scope, never widen it.
         limit: How many candidates are wanted at most.
         budget_tokens: Hint: the tokens of this source's whole share.
@@ -215,6 +215,8 @@ class ContextSourceRequest:
             ``request_id`` of its own, ``<run>/context/<step>/<pass>/<source>``, which is the same when the step
             is replayed. A host that asks a source itself may set it, and ``on_warning``, the same way.
         on_warning: Where a source reports what is worth knowing.
+        wanted: Source and id of mandatory records that left the history. A source that still has one of its own
+            among them offers it, whatever the query and the messages say.
         recorded_as_of: Read what was known at that time, in ms; the compiler never sets it.
     """
 
@@ -228,6 +230,7 @@ class ContextSourceRequest:
     messages: tuple[Message, ...] = ()
     accounting: Mapping[str, Any] | None = None
     on_warning: Callable[[Mapping[str, Any]], None] | None = None
+    wanted: frozenset[tuple[str, str]] = frozenset()
     recorded_as_of: int | None = None
 
 

@@ -92,6 +92,10 @@ class SkillsSource:
         loaded = loaded_skills(request.messages, tool_name=self._tool_name)
         for skill_id in () if self._receipts is None else self._receipts(request.run_id):
             loaded.setdefault(skill_id, [])
+        for skill in self._registry.list():
+            # A run that had the body before has loaded the skill, even if its messages no longer show it.
+            if (self.id, f"body/{skill.id}") in request.wanted:
+                loaded.setdefault(skill.id, [])
         return [*self._bodies(loaded), *self._lines(request.query)[: request.limit]]
 
     def _lines(self, query: str) -> list[ContextCandidate]:

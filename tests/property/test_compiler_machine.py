@@ -30,11 +30,10 @@ from playground import (
     request_messages,
 )
 from playground.compiler.refresh import COMPACTION_SUMMARY
-from playground.compiler.values import Kind
+from playground.compiler.values import Kind, PlacedEntry, text_digest
 from playground.messages import message_to_json
 from tests.host import MODEL, TAIL_KEPT_MODEL, tasks
 
-MAX_PASSES = 25
 RECORD_IDS = ("a", "b", "c", "d")
 SOURCE_IDS = ("memory", "rag", "skills")
 THEN = st.sampled_from(["turn", "turn", "refresh", "nothing"])
@@ -50,12 +49,14 @@ class Shelf:
     records: dict[str, ContextCandidate] = field(default_factory=dict)
     late: dict[str, ContextCandidate] = field(default_factory=dict)
     fails: bool = False
+    asked: int = 0
 
     @property
     def offers_mandatory(self) -> bool:
         return self.kind == "skills"
 
     async def query(self, request: ContextSourceRequest) -> Sequence[ContextCandidate]:
+        self.asked += 1
         if self.fails:
             raise RuntimeError("down")
         return list({**self.records, **self.late}.values())
@@ -64,8 +65,9 @@ class Shelf:
 class CompilerMachine(RuleBasedStateMachine):
     """The host, its sources and everything that was ever sent."""
 
-    @initialize(tail_kept=st.booleans(), limit=st.integers(1, 4))
-    def start(self, tail_kept: bool, limit: int) -> None:
+    @initialize(tail_kept=st.booleans(), limit=st.integers(1, 4), passes=st.sampled_from([2, 25, 200]))
+    def start(self, tail_kept: bool, limit: int, passes: int) -> None:
+        self.max_passes = passes
         self.model = TAIL_KEPT_MODEL if tail_kept else MODEL
         self.tail_kept = tail_kept
         self.shelves = {
@@ -73,7 +75,7 @@ class CompilerMachine(RuleBasedStateMachine):
             "rag": Shelf("rag", "rag"),
             "skills": Shelf("skills", "skills"),
         }
-        self.refresh = {"max_passes": MAX_PASSES, "min_steps": 2, "candidates_per_source": limit}
+        self.refresh = {"max_passes": passes, "min_steps": 2, "candidates_per_source": limit}
         self.compiler = ContextCompiler(sources=list(self.shelves.values()), refresh=self.refresh)
         self.history: list[Any] = [Message("system", "You help."), Message("user", "Where were we?")]
         self.step = 0
@@ -99,12 +101,15 @@ class CompilerMachine(RuleBasedStateMachine):
         record=st.sampled_from(RECORD_IDS),
         size=st.integers(0, 60),
         copies=st.sampled_from((None, None, None, *RECORD_IDS)),
+        reverts=st.sampled_from((False, False, True)),
         then=THEN,
     )
-    def write(self, source: str, record: str, size: int, copies: str | None, then: str) -> None:
-        """A record appears, or gets a newer revision; its text may be one that a memory holds already."""
+    def write(self, source: str, record: str, size: int, copies: str | None, reverts: bool, then: str) -> None:
+        """A record appears or gets a newer revision; its text may be another memory's, or one it had before."""
         copied = self.shelves["memory"].records.get(copies or "")
-        self.put(source, record, size, text=copied.text if copied else None)
+        text = copied.text if copied else None
+        before = sorted(self.placed_texts(source, record) - self.forgotten)
+        self.put(source, record, size, text=before[0] if reverts and before else text)
         self.goes_on(then)
 
     @rule(record=st.sampled_from(RECORD_IDS), then=THEN)
@@ -190,6 +195,7 @@ class CompilerMachine(RuleBasedStateMachine):
 
     @rule(refresh=st.booleans(), succeeds=st.sampled_from([True, True, True, False]))
     def turn(self, refresh: bool, succeeds: bool) -> None:
+        asked = self.asked()
         try:
             package = self.compiler.before_model_call_sync(
                 **self.arguments(), refresh=refresh, redacted=self.redact
@@ -197,6 +203,8 @@ class CompilerMachine(RuleBasedStateMachine):
         except ContextBudgetExceededError:
             return
         self.check(package, overflow=False)
+        if package.manifest.refresh == "reused":
+            assert asked == self.asked(), "a source was asked between two refreshes"
         if succeeds:
             self.go_on(package)
 
@@ -215,6 +223,9 @@ class CompilerMachine(RuleBasedStateMachine):
             return
         assert self.compiler.state().passes == passes
         self.check(package, overflow=True)
+        chosen = [e for e in package.manifest.entries if e.selected and e.source in SOURCE_IDS]
+        placed = {(e.source, e.record_id) for e in self.compiler.state().placed if self.is_new(e)}
+        assert placed == {(e.source, e.record_id) for e in chosen}, "the retry is not all that its step placed"
         self.go_on(package)
 
     def goes_on(self, then: str) -> None:
@@ -249,6 +260,10 @@ class CompilerMachine(RuleBasedStateMachine):
             assert not manifest.cache_prefix_changed
         self.sent[self.step] = [*map(said, self.history), *([block] if block else [])]
         self.check_mandatory(package, request)
+        tails = [text for text in map(said, request) if text.startswith("<deuz_working_memory ")]
+        if manifest.placement.ephemeral_tail:
+            assert said(request[-1]) == tails[-1]
+        assert self.tail_kept or len(tails) <= 1, "an old copy of working memory stayed"
         kept = manifest.placement.tail_kept
         assert kept is (True if self.tail_kept and manifest.placement.ephemeral_tail else None)
 
@@ -283,7 +298,7 @@ class CompilerMachine(RuleBasedStateMachine):
     @invariant()
     def passes_stay_within_their_limit(self) -> None:
         if hasattr(self, "compiler"):
-            assert self.compiler.state().passes <= MAX_PASSES + self.redactions
+            assert self.compiler.state().passes <= self.max_passes + self.redactions
 
     @invariant()
     def the_state_is_json_that_gives_it_back_and_holds_no_text(self) -> None:
@@ -294,6 +309,10 @@ class CompilerMachine(RuleBasedStateMachine):
             assert "MARK" not in text
 
     # Helpers.
+
+    def asked(self) -> int:
+        """How often sources without mandatory records were asked."""
+        return self.shelves["memory"].asked + self.shelves["rag"].asked
 
     def arguments(self) -> dict[str, Any]:
         return {
@@ -322,6 +341,11 @@ class CompilerMachine(RuleBasedStateMachine):
     def candidate(self, record: str, size: int, *, text: str | None = None, **more: Any) -> ContextCandidate:
         self.texts += 1
         return ContextCandidate(record, text or f"MARK{self.texts:06d}. " + "word " * size, **more)
+
+    def is_new(self, entry: PlacedEntry) -> bool:
+        """Whether an entry belongs to this step and stands in no block of the history."""
+        standing = {text_digest(block) for block in blocks_of(self.history)}
+        return entry.step == self.step and entry.block_digest not in standing
 
     def placed(self, source: str, record: str) -> list[Any]:
         return [e for e in self.compiler.state().placed if (e.source, e.record_id) == (source, record)]

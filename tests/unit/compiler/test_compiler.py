@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from playground import (
+    CallCancelledError,
     CancelToken,
     ContextBudget,
     ContextBudgetExceededError,
@@ -401,6 +402,53 @@ class TestFailures:
             step(compiler, signal=token)
         assert slow.asked[0].signal.cancelled
         assert compiler.state().passes == 0
+
+
+class TestWhatIsPending:
+    def test_r147_a_refresh_asked_for_in_a_step_that_fails_is_still_due(self) -> None:
+        spy = Spy(required=True)
+        compiler = ContextCompiler(sources=[spy])
+        step(compiler)
+        spy.fails = RuntimeError("down")
+        with pytest.raises(RuntimeError):
+            step(compiler, 1, refresh=True)
+        assert compiler.state().refresh_requested
+        spy.fails = None
+        assert step(compiler, 1).manifest.refresh == "host-request"
+        assert not compiler.state().refresh_requested
+
+    def test_r208_each_try_of_a_step_is_charged_under_an_id_of_its_own(self) -> None:
+        spy, wiki = Spy(), Spy(id="wiki", required=True, fails=RuntimeError("down"))
+        compiler = ContextCompiler(sources=[spy, wiki])
+        for _ in range(2):
+            with pytest.raises(RuntimeError):
+                step(compiler, accounting={"execution": None})
+        wiki.fails = None
+        step(compiler, accounting={"execution": None})
+        step(compiler, 1, refresh=True, accounting={"execution": None})
+        ids = [request.accounting["request_id"] for request in spy.asked if request.accounting]
+        assert ids == [
+            "run/context/0/1/rag",
+            "run/context/0/1/attempt-2/rag",
+            "run/context/0/1/attempt-3/rag",
+            "run/context/1/2/rag",
+        ]
+
+    def test_a_reference_that_comes_while_a_step_compiles_is_kept(self) -> None:
+        def count(messages: Sequence[Message]) -> float:
+            compiler.package_stored("blob:1")
+            return float(len(messages))
+
+        compiler = ContextCompiler(sources=[Spy()], estimator=TokenEstimator(count))
+        step(compiler)
+        assert compiler.state().last_package == "blob:1"
+
+    def test_a_signal_that_is_set_already_ends_a_step_that_asks_nobody_too(self) -> None:
+        compiler, token = ContextCompiler(sources=[Spy()]), CancelToken()
+        step(compiler)
+        token.cancel()
+        with pytest.raises(CallCancelledError):
+            step(compiler, 1, signal=token)
 
 
 class TestState:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from playground import ContextCandidate, ContextCompiler, Message, SkillsSource
+from playground import ContextCandidate, ContextCompiler, ContextSourceRequest, Message, SkillsSource
 from playground.compiler.history import history_digests
 from playground.messages import ReasoningPart, ToolResultPart, ToolUsePart, as_messages, message_to_json
 from playground.sources import Skill, SkillRegistry
@@ -17,6 +17,19 @@ SYSTEM = {"role": "system", "content": "You deploy things."}
 
 def another(number: int, *, words: int = 5) -> ContextCandidate:
     return ContextCandidate(f"n{number}", f"Fact {number}. " + "word " * words, 0.5)
+
+
+class Fragile(SkillsSource):
+    """A source of skills that fails when told to."""
+
+    fails = False
+    asked = 0
+
+    async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
+        self.asked += 1
+        if self.fails:
+            raise RuntimeError("down")
+        return await super().query(request)
 
 
 def before_reasoning(request: tuple[Message, ...]) -> list[tuple[str, ...]]:
@@ -258,14 +271,62 @@ class TestAfterABoundary:
         host.turn()
         assert len(spy.asked) == 1
 
-    def test_a_mandatory_record_that_its_source_no_longer_has_does_not_come_back_from_memory(self) -> None:
+    def test_r160_a_mandatory_record_comes_back_from_what_the_instance_knew_whatever_its_source_says_now(
+        self,
+    ) -> None:
         body = ContextCandidate("body/x", "Step one: breathe.", 1.0, mandatory=True)
         skills = Spy((body,), id="skills", kind="skills")
         host = Host(ContextCompiler(sources=[skills]))
         host.turn()
         host.compacts(keep=1)
         skills.found = ()
-        assert host.turn(refresh=True).blocks == ()
+        assert "breathe" in host.turn(refresh=True).xml
+
+    def test_r171_a_body_that_a_search_result_had_brought_comes_back_as_mandatory(self) -> None:
+        chunk = ContextCandidate("7", "Step one: breathe.", 0.9)
+        skills = Spy((), id="skills", kind="skills")
+        host = Host(ContextCompiler(sources=[Spy((chunk,)), skills]))
+        host.turn()
+        skills.found = (ContextCandidate("body/x", "Step one: breathe.", 1.0, mandatory=True),)
+        host.turn(refresh=True)
+        host.compacts(keep=1)
+        host.compiler = ContextCompiler(sources=[Spy((chunk,)), skills], state=host.compiler.state())
+        package = host.turn(overhead_tokens=15_600)
+        assert [e.record_id for e in package.manifest.entries if e.selected] == ["body/x"]
+
+    @pytest.mark.parametrize("moment", ["when its result was pruned", "in a refresh"])
+    def test_r171_a_loaded_skill_is_not_lost_by_a_moment_of_failure(self, moment: str) -> None:
+        registry = SkillRegistry([Skill("x", "x", "Breathes.", "Step one: breathe.")])
+        skills = Fragile(registry)
+        load = Message("assistant", (ToolUsePart("t1", "load_skill", {"id": "x"}),))
+        result = Message("tool", (ToolResultPart("t1", "Step one: breathe."),))
+        host = Host(ContextCompiler(sources=[skills]), (*as_messages([QUESTION]), load, result))
+        host.turn()
+        pruned = Message("tool", (ToolResultPart("t1", "[pruned 18 chars]"),))
+        host.edits(lambda history: tuple(pruned if m == result else m for m in history))
+        skills.fails = True
+        assert host.turn(refresh=moment == "in a refresh").manifest.fallback == "source-failed"
+        assert host.compiler.state().unanswered == ("skills",)
+        skills.fails = False
+        host.compiler = ContextCompiler(sources=[skills], state=host.compiler.state())
+        assert "breathe" in host.turn().xml
+        assert host.compiler.state().unanswered == ()
+        asked = skills.asked
+        host.turn()
+        assert skills.asked == asked
+
+    def test_r112_a_mandatory_record_that_its_source_has_no_more_is_asked_for_once(self) -> None:
+        body = ContextCandidate("body/x", "Step one: breathe.", 1.0, mandatory=True)
+        skills = Spy((body,), id="skills", kind="skills")
+        host = Host(ContextCompiler(sources=[skills]))
+        host.turn()
+        host.compacts(keep=1)
+        skills.found = ()
+        host.compiler = ContextCompiler(sources=[skills], state=host.compiler.state())
+        for _ in range(5):
+            host.turn()
+        assert len(skills.asked) == 2
+        assert skills.asked[1].wanted == {("skills", "body/x")}
 
     def test_r170_what_does_not_fit_when_it_comes_back_is_tried_again_later(self) -> None:
         host = Host(ContextCompiler(sources=[Spy((another(1, words=100), RECORD))]))
@@ -352,3 +413,38 @@ class TestLatestOnly:
             (2, "ranked"),
             (1, "superseded"),
         }
+
+    def test_r166_a_text_that_is_out_of_date_does_not_come_back_though_the_newer_did_not_fit(self) -> None:
+        spy = Spy((ContextCandidate("r1", "Old rule.", 0.9, revision=1),))
+        host = Host(ContextCompiler(sources=[spy]))
+        host.turn()
+        host.compacts(keep=1)
+        spy.found = (ContextCandidate("r1", "New rule. " * 300, 0.9, revision=2),)
+        tight = host.turn(refresh=True, overhead_tokens=14_500)
+        assert {(e.revision, e.reason) for e in tight.manifest.entries} == {(2, "budget")}
+        assert host.turn().blocks == ()
+
+    def test_r165_a_record_that_went_back_to_a_text_which_stands_does_not_bring_back_the_one_between(
+        self,
+    ) -> None:
+        spy = Spy((ContextCandidate("r1", "Rule A.", 0.9, revision=1),))
+        host = Host(ContextCompiler(sources=[spy]))
+        host.turn()
+        spy.found = (ContextCandidate("r1", "Rule B.", 0.9, revision=2),)
+        host.turn(refresh=True)
+        spy.found = (ContextCandidate("r1", "Rule A.", 0.9, revision=3),)
+        assert [e.reason for e in host.turn(refresh=True).manifest.entries] == ["already-placed"]
+        host.edits(lambda history: tuple(m for m in history if "Rule B." not in texts_of([m])))
+        assert host.turn().blocks == ()
+        host.compacts(keep=1)
+        again = host.turn()
+        assert "Rule A." in again.xml
+        assert "Rule B." not in again.xml
+
+    def test_the_state_does_not_grow_with_a_host_that_never_keeps_a_block(self) -> None:
+        compiler = ContextCompiler(sources=[Spy()])
+        sizes = []
+        for number in range(30):
+            step(compiler, number, refresh=number % 3 == 0)
+            sizes.append(len(compiler.state().placed))
+        assert set(sizes) == {1}

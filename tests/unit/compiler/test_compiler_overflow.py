@@ -13,8 +13,11 @@ from playground import (
     ContextPackage,
     InvalidInputError,
     InvalidRequestError,
+    SkillsSource,
 )
-from tests.host import Host, Spy, blocks_in, call, goal, step, texts_of
+from playground.messages import Message, ToolResultPart, ToolUsePart, as_messages
+from playground.sources import Skill, SkillRegistry
+from tests.host import QUESTION, Host, Spy, blocks_in, call, goal, step, texts_of
 
 SMALL = ContextCandidate("small", "Deploys need a green CI run.", 0.5)
 LARGE = ContextCandidate("large", "Rollbacks use the previous image tag. " * 30, 0.9)
@@ -154,6 +157,21 @@ class TestTheRetry:
             retry = again(host.compiler, 1, 9_000, messages=host.history)
             assert chosen(retry) == {"body/x"}
         assert (len(skills.asked), len(other.asked)) == (2, 1)
+        assert host.compiler.state().passes == 1
+
+    def test_r171_r180_a_loaded_skill_whose_result_the_recovering_compaction_pruned_comes_in(self) -> None:
+        registry = SkillRegistry([Skill("x", "x", "Breathes.", "Step one: breathe.")])
+        load = Message("assistant", (ToolUsePart("t1", "load_skill", {"id": "x"}),))
+        result = Message("tool", (ToolResultPart("t1", "Step one: breathe."),))
+        pruned = Message("tool", (ToolResultPart("t1", "[pruned 18 chars]"),))
+        history = (*as_messages([QUESTION]), load, result)
+        host = Host(ContextCompiler(sources=[Spy((SMALL,)), SkillsSource(registry)]), history)
+        host.turn(succeeds=False)
+        host.edits(lambda messages: tuple(pruned if m == result else m for m in messages))
+        retry = again(host.compiler, 0, 9_000, messages=host.history)
+        assert chosen(retry) == {"body/x", "small"}
+        host.sent(retry)
+        assert host.turn().blocks == ()
         assert host.compiler.state().passes == 1
 
 

@@ -13,6 +13,7 @@ from playground import (
     CancelToken,
     ContextCandidate,
     ContextCompiler,
+    ContextCompilerState,
     InvalidRequestError,
     PlaygroundError,
 )
@@ -65,9 +66,11 @@ class TestRedacted:
         before = host.compiler.state()
         with pytest.raises(RuntimeError):
             host.turn(redacted=True)
-        assert host.compiler.state() == before
+        pending = {"refresh_requested": True, "refresh_forced": True}
+        assert host.compiler.state() == before.model_copy(update=pending)
         spy.found, spy.fails = (), None
         assert host.turn().blocks == ()
+        assert host.compiler.state().passes == 2
 
     def test_r138_not_even_by_an_overflow_of_the_same_step(self) -> None:
         spy = Spy((SECRET, KEPT))
@@ -104,6 +107,51 @@ class TestRedacted:
         host.edits(lambda _: as_messages([QUESTION]))
         later = host.turn()
         assert (later.manifest.refresh, len(spy.asked)) == ("host-request", 2)
+        assert not host.compiler.state().refresh_forced
+
+    def test_r136_r139_a_redacted_step_without_a_query_is_made_up_for_past_the_pass_limit(self) -> None:
+        spy = Spy((SECRET,))
+        options: dict[str, Any] = {"refresh": {"max_passes": 1}}
+        host = Host(ContextCompiler(sources=[spy], **options))
+        host.turn()
+        host.edits(lambda _: (Message("assistant", "Hello."),))
+        host.turn(redacted=True)
+        spy.found = (KEPT,)
+        host.compiler = ContextCompiler(sources=[spy], state=host.compiler.state(), **options)
+        host.edits(lambda _: as_messages([QUESTION]))
+        later = host.turn()
+        assert (later.manifest.refresh, later.manifest.fallback) == ("host-request", None)
+        assert "blue" in later.xml
+        assert host.turn(refresh=True).manifest.fallback == "pass-limit"
+
+    def test_r138_a_call_that_is_given_up_while_it_waits_forgets_all_the_same(self) -> None:
+        spy = Spy((SECRET, KEPT))
+        compiler = ContextCompiler(sources=[spy])
+        step(compiler)
+        spy.seconds = 0.2
+
+        async def given_up() -> None:
+            running = asyncio.create_task(compiler.before_model_call(**call(1, refresh=True)))
+            await asyncio.sleep(0.05)
+            waiting = asyncio.create_task(compiler.before_model_call(**call(2, redacted=True)))
+            await asyncio.sleep(0.05)
+            waiting.cancel()
+            await asyncio.gather(running, waiting, return_exceptions=True)
+
+        asyncio.run(given_up())
+        assert step(compiler, 3).blocks == ()
+
+    def test_the_state_loses_the_digest_of_a_text_that_was_forgotten(self) -> None:
+        spy = Spy((SECRET, KEPT))
+        compiler = ContextCompiler(sources=[spy])
+        step(compiler)
+        assert str(SECRET.digest) in compiler.state().to_json()
+        spy.found = (KEPT,)
+        step(compiler, 1, redacted=True)
+        text = compiler.state().to_json()
+        assert str(SECRET.digest) not in text
+        assert str(KEPT.digest) in text
+        assert ContextCompilerState.from_json(text) == compiler.state()
 
     def test_a_step_compiled_again_places_what_is_offered_now(self) -> None:
         spy = Spy((SECRET, KEPT))

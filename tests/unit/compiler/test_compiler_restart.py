@@ -47,7 +47,8 @@ class TestTheState:
         compiler.package_stored("blob:sha256:abc")
         data = json.loads(compiler.state().to_json())
         assert data.keys() == {
-            "version", "passes", "lastRefresh", "placed", "lastPackage", "refreshRequested", "prefix",
+            "version", "passes", "lastRefresh", "placed", "lastPackage", "refreshRequested", "refreshForced",
+            "unanswered", "prefix",
         }  # fmt: skip
         assert data["lastPackage"] == "blob:sha256:abc"
         assert data["prefix"].keys() == {"step", "count", "digest"}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -162,11 +163,24 @@ class TestWhereTheBlocksGo:
         package = self.both(tail_kept=True)
         assert history_messages(self.HISTORY, package) == request_messages(self.HISTORY, package)
 
-    def test_dictionaries_are_taken_too_and_nothing_is_changed(self) -> None:
-        history = [{"role": "user", "content": "How do I deploy?"}]
-        sent = request_messages(history, self.both(tail_kept=False))
-        assert [message.role for message in sent] == ["user"] * 3
-        assert history == [{"role": "user", "content": "How do I deploy?"}]
+    def test_r85_dictionaries_go_through_as_they_are_with_all_that_they_hold(self) -> None:
+        history: list[dict[str, Any]] = [
+            {
+                "role": "system",
+                "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
+            },
+            {"role": "user", "content": "How do I deploy?", "name": "bob"},
+        ]
+        before = copy.deepcopy(history)
+        for place in (request_messages, history_messages):
+            sent = place(history, self.both(tail_kept=True))
+            assert list(sent[:2]) == before == history
+            assert all(one is other for one, other in zip(sent, history, strict=False))
+            assert [message["role"] for message in sent if isinstance(message, dict)] == [
+                "system",
+                *["user"] * 3,
+            ]
+        assert without_blocks(sent) == tuple(history)
 
     def test_r108_a_summary_is_made_without_blocks_and_kept_tails(self) -> None:
         history = history_messages(self.HISTORY, self.both(tail_kept=True))
