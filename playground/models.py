@@ -84,7 +84,10 @@ _CL100K = re.compile(r"gpt-(4|3-5)")
 _BEDROCK_VENDOR = re.compile(
     r"^(?:(?:us|us-gov|eu|apac|ap|au|jp|ca|global|regional)\.)?(?:anthropic|openai|google|mistral|meta|deepseek|zai)\."
 )
-_SUFFIX = re.compile(r"(?:@[\w.-]*|-v\d+(?::\d+)?|-latest|[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2}))$")
+_PREFIX = re.compile(r"^[a-z]+:(?=[a-z])")
+_SUFFIX = re.compile(
+    r"(?:@[\w.-]*|-v\d+(?::\d+)?|-latest|[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})|\[\w+\]|:[a-z]+)$"
+)
 
 
 class ModelSpec(Value):
@@ -245,7 +248,8 @@ def input_cost(entry: ModelEntry, tokens: int) -> Decimal | None:
 
 def _canonical(model_id: str) -> str:
     # Quadratic in the length, which callers bound.
-    name = _BEDROCK_VENDOR.sub("", model_id.strip().casefold().rsplit("/", 1)[-1])
+    name = _PREFIX.sub("", model_id.strip().casefold().rsplit("/", 1)[-1])
+    name = _BEDROCK_VENDOR.sub("", name)
     while (shorter := _SUFFIX.sub("", name)) != name:
         name = shorter
     return name.replace(".", "-")

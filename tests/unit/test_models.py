@@ -204,6 +204,10 @@ def test_no_prices_give_no_price() -> None:
         "claude-sonnet-5-5-20260915",
         "claude-fable-5-1-latest",
         "Claude-Opus-5-5",
+        "anthropic:claude-opus-5-5",
+        "claude-opus-5-5[1m]",
+        "claude-opus-5-5:thinking",
+        "anthropic/claude-opus-5.5:beta",
     ],
 )
 def test_models_that_bind_thinking_to_the_prefix_keep_their_tails_R93_R95(model_id: str) -> None:
