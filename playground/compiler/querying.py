@@ -1,7 +1,7 @@
 """Asking sources: all at once, bounded in time, collected in source order.
 
 Not pure: this is where a compile meets the outside world. What a source raises becomes a failed result; a
-cancelled call is never swallowed.
+call that its caller cancelled is never swallowed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from playground.compiler.values import (
     ScopedSource,
     SourceResult,
 )
-from playground.concurrency import in_thread, run_sync
+from playground.concurrency import in_thread, outcome_within, run_sync
 from playground.errors import (
     CallCancelledError,
     InvalidInputError,
@@ -33,6 +33,7 @@ from playground.errors import (
     ends_execution,
 )
 from playground.scope import MemoryScope
+from playground.values import as_float
 
 __all__ = ["DEFAULT_TIME_LIMIT", "budget_hints", "check_sources", "query_sources", "run_sync", "until_done"]
 
@@ -127,7 +128,9 @@ async def query_sources(
         return tuple(_result(source, request, status="skipped") for source in sources)
     signals = [CancelToken(request.signal) for _ in sources]
     tasks = [
-        asyncio.create_task(_ask(source, request, (hints or {}).get(source.kind, 0), time_limit, signal))
+        asyncio.create_task(
+            _ask(source, request, (hints or {}).get(source.kind, 0), as_float(time_limit), signal)
+        )
         for source, signal in zip(sources, signals, strict=True)
     ]
     try:
@@ -140,19 +143,26 @@ async def query_sources(
     return tuple(task.result() for task in tasks)
 
 
-async def until_done(tasks: Iterable[asyncio.Task[Any]], signal: CancelToken) -> None:
+async def until_done(tasks: Sequence[asyncio.Task[Any]], signal: CancelToken) -> None:
     """Wait until all tasks are done; what one raises comes at once, and so does a cancellation.
+
+    Of several errors the first in the order of the tasks is raised; what the others raise, now or later, is
+    looked at here, so that no loop logs it.
 
     Raises:
         CallCancelledError: When ``signal`` is set meanwhile.
     """
-    waiting = set(tasks)
+    for task in tasks:
+        task.add_done_callback(_error_of)
+    waiting = list(tasks)
     while waiting:
         # A token may be set by any thread and wakes nobody up; it is looked at often enough.
-        done, waiting = await asyncio.wait(waiting, timeout=SIGNAL_SECONDS, return_when="FIRST_EXCEPTION")
+        await asyncio.wait(waiting, timeout=SIGNAL_SECONDS, return_when="FIRST_EXCEPTION")
         signal.raise_if_cancelled()
-        for task in done:
-            task.result()
+        for task in tasks:
+            if task.done():
+                task.result()
+        waiting = [task for task in waiting if not task.done()]
 
 
 async def _ask(
@@ -161,20 +171,12 @@ async def _ask(
     asked = replace(
         request, budget_tokens=hint, signal=signal, accounting=_accounting_of(source, request.accounting)
     )
-    # A task of its own: a source that is deaf to its cancellation is left behind, and no longer waited for.
-    answer = asyncio.create_task(_answer(source, asked))
-    try:
-        await asyncio.wait([answer], timeout=time_limit)
-    finally:
-        answered = answer.done()
-        if not answered:
-            signal.cancel()
-            answer.cancel()
-            answer.add_done_callback(_error_of)  # an error that is never looked at would be logged
+    found: Sequence[ContextCandidate] | None = None
     error: BaseException | None
-    if answered:
-        error = _error_of(answer)
-    else:
+    try:
+        found, error = await outcome_within(time_limit, _answer, source, asked)
+    except TimeoutError:
+        signal.cancel()
         error = SourceTimeoutError(
             f"Source {source.id!r} did not answer within {time_limit:g} s.",
             remedy="Raise the time limit or narrow what the source searches.",
@@ -182,10 +184,11 @@ async def _ask(
         )
     if error is None:
         try:
-            return _result(source, request, candidates=answer.result())
+            return _result(source, request, candidates=found)
         except Exception as unusable:  # noqa: BLE001  # candidates that were never properly made
             error = unusable
-    if isinstance(error, CallCancelledError) or ends_execution(error):
+    # A source may say that it was cancelled though nobody asked for that: then it has failed.
+    if ends_execution(error) or (isinstance(error, CallCancelledError) and request.signal.cancelled):
         raise error
     if not isinstance(error, Exception):
         error = _unexpected(source, error)
@@ -193,11 +196,7 @@ async def _ask(
 
 
 async def _answer(source: ContextSource, asked: ContextSourceRequest) -> Sequence[ContextCandidate]:
-    """Return the source's answer; what would end the event loop comes as a ``SourceError``."""
-    try:
-        found: object = await source.query(asked)
-    except (KeyboardInterrupt, SystemExit) as error:
-        raise _unexpected(source, error) from error
+    found: object = await source.query(asked)
     # Any other sequence may be made while it is read, or never end.
     if isinstance(found, Sequence) and not isinstance(found, list | tuple):
         found = await in_thread(list, islice(found, MOST_CANDIDATES + 1))
@@ -216,9 +215,9 @@ async def _answer(source: ContextSource, asked: ContextSourceRequest) -> Sequenc
     return found
 
 
-def _error_of(answer: asyncio.Task[Any]) -> BaseException | None:
-    """Return what a task that is done raised."""
-    return asyncio.CancelledError() if answer.cancelled() else answer.exception()
+def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
+    """Look at what a task that is done raised: an error that nobody has looked at is logged, with its text."""
+    return None if task.cancelled() else task.exception()
 
 
 def _accounting_of(source: ContextSource, accounting: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

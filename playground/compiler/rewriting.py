@@ -12,8 +12,9 @@ from typing import Any
 from playground.cancel import CancelToken
 from playground.compiler.querying import until_done
 from playground.compiler.refresh import QUERY_LENGTH, RewriteQuery
-from playground.concurrency import in_thread
-from playground.errors import CallCancelledError, ends_execution
+from playground.concurrency import in_thread, outcome_within
+from playground.errors import ends_execution
+from playground.values import as_float
 
 __all__ = ["QUERY_REWRITE_FAILED", "rewritten"]
 
@@ -35,39 +36,27 @@ async def rewritten(
         CallCancelledError: When ``signal`` is set meanwhile.
         Exception: What the function raised, where its ``fatal_execution`` is set.
     """
-    task = asyncio.create_task(_call(rewrite, query, time_limit))
+    limit = as_float(time_limit)
+    # The task below is cancelled and left behind; a deaf function keeps only a task of its own.
+    task = asyncio.create_task(outcome_within(limit, _call, rewrite, query))
     try:
         await until_done([task], signal)
-        found = task.result()
+        found, error = task.result()
     except TimeoutError:
-        return query, f"no answer within {time_limit:g} s"
-    except CallCancelledError:
-        raise
-    except Exception as error:
-        if ends_execution(error):
-            raise
-        return query, f"{type(error).__name__} was raised"
+        return query, f"no answer within {limit:g} s"
     finally:
         task.cancel()
+    if error is not None:
+        if ends_execution(error):
+            raise error
+        return query, f"{type(error).__name__} was raised"
     if not isinstance(found, str):
         return query, f"the answer is a {type(found).__name__}"
-    return found.strip()[:QUERY_LENGTH], None
+    return str.strip(found)[:QUERY_LENGTH], None
 
 
-async def _call(rewrite: RewriteQuery, query: str, time_limit: float) -> Any:
-    try:
-        async with asyncio.timeout(time_limit):
-            if inspect.iscoroutinefunction(rewrite) or inspect.iscoroutinefunction(type(rewrite).__call__):
-                return await rewrite(query)
-            found = await in_thread(rewrite, query)
-            return await found if inspect.isawaitable(found) else found
-    except Exception:
-        raise
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        raise RuntimeError("The rewriting was cancelled from inside.") from error
-    except BaseException as error:
-        # Nothing that the function raises may end the event loop that others use.
-        raise RuntimeError(f"The rewriting raised {type(error).__name__}.") from error
+async def _call(rewrite: RewriteQuery, query: str) -> Any:
+    if inspect.iscoroutinefunction(rewrite) or inspect.iscoroutinefunction(type(rewrite).__call__):
+        return await rewrite(query)
+    found = await in_thread(rewrite, query)
+    return await found if inspect.isawaitable(found) else found

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -156,11 +157,84 @@ def test_r151_a_cancelled_call_is_not_swallowed() -> None:
     with pytest.raises(CallCancelledError):
         run_sync(query_sources([Source(answering([]))], ContextSourceRequest("q", signal=token)))
 
-    def cancelled() -> None:
-        raise CallCancelledError("stop")
+    later = CancelToken()
+
+    async def cancelled(request: ContextSourceRequest) -> list[ContextCandidate]:
+        later.cancel()
+        request.signal.raise_if_cancelled()
+        return []
 
     with pytest.raises(CallCancelledError):
-        ask(Source(answering(cancelled)))
+        run_sync(query_sources([Source(cancelled)], ContextSourceRequest("q", signal=later)))
+
+
+def test_r144_r151_a_source_that_says_cancelled_though_nobody_asked_for_it_has_failed() -> None:
+    error = CallCancelledError("inner")
+
+    def cancelled() -> None:
+        raise error
+
+    failed, sound = ask(Source(answering(cancelled)), Source(answering([]), id="two"))
+    assert (failed.status, failed.error, sound.status) == ("failed", error, "ok")
+
+
+class FatalError(RuntimeError):
+    fatal_execution = True
+
+
+def test_of_several_errors_that_end_the_run_the_first_source_has_the_word() -> None:
+    def fail(name: str) -> Answer:
+        async def answer(request: ContextSourceRequest) -> list[ContextCandidate]:
+            raise FatalError(name)
+
+        return answer
+
+    for _ in range(20):
+        with pytest.raises(FatalError, match=r"^0$"):
+            ask(*(Source(fail(str(number)), id=str(number)) for number in range(8)))
+
+
+async def polls_its_signal(request: ContextSourceRequest) -> list[ContextCandidate]:
+    while True:
+        await asyncio.sleep(0.001)
+        if request.signal.cancelled:
+            raise ValueError("SECRET")
+
+
+async def raises_at_its_end(request: ContextSourceRequest) -> list[ContextCandidate]:
+    try:
+        await asyncio.sleep(60)
+    finally:
+        raise ValueError("SECRET")
+
+
+async def ends_the_run(request: ContextSourceRequest) -> list[ContextCandidate]:
+    raise FatalError("SECRET")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05])
+@pytest.mark.parametrize("answer", [polls_its_signal, raises_at_its_end, ends_the_run])
+def test_what_sources_raise_that_nobody_waits_for_is_not_logged(
+    answer: Answer, seconds: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        signal = CancelToken()
+        sources = [Source(answer, id=name) for name in "abc"]
+        asking = asyncio.create_task(query_sources(sources, ContextSourceRequest("q", signal=signal)))
+        await asyncio.sleep(0.02)
+        signal.cancel()
+        with pytest.raises((CallCancelledError, FatalError)):
+            await asking
+        await asyncio.sleep(seconds)
+
+    asyncio.run(run())
+    gc.collect()
+    assert caplog.text == ""
+
+
+def test_r153_a_time_limit_beyond_every_float_is_none() -> None:
+    (result,) = ask(Source(answering([])), time_limit=10**400)
+    assert result.status == "ok"
 
 
 def test_sources_are_asked_at_the_same_time() -> None:
