@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,11 +96,19 @@ class StepInput:
 
 
 def checked_callback(value: Any, name: str) -> Any:
-    """Return a function, or ``None``.
+    """Return a plain function, or ``None``.
 
     Raises:
-        InvalidInputError: For anything else.
+        InvalidInputError: For anything else, asynchronous functions included: nobody would await them.
     """
-    if value is not None and not callable(value):
+    if value is None:
+        return None
+    if not callable(value):
         raise InvalidInputError(f"{name} is a {type(value).__name__}.", remedy="Pass a function.")
+    for function in (value, type(value).__call__):
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            raise InvalidInputError(
+                f"{name} is an asynchronous function, which nobody would await.",
+                remedy="Pass a plain function.",
+            )
     return value

@@ -1,11 +1,14 @@
 """Telling the host about a step: warnings to its callback, reports to its observer.
 
-Not pure: it reads a clock. Nothing that a host's functions raise reaches the step.
+Not pure: it reads a clock. What a host's functions raise does not reach the step, unless it asks the program
+to end.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
+import operator
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +30,7 @@ class Watch:
     Attributes:
         on_warning: Hears of failed sources; a step may bring its own.
         observer: Hears of each compile.
-        clock: Time in ns; read only where there is an observer.
+        clock: Time in ns; read only where there is an observer. Without a time there is no report.
     """
 
     on_warning: OnWarning | None
@@ -38,13 +41,13 @@ class Watch:
         self, call: StepInput, compiled: Callable[[StepInput], Awaitable[ContextPackage]]
     ) -> ContextPackage:
         """Compile, then tell the observer and, of failed sources, the host."""
-        started = 0 if self.observer is None else self.clock()
+        started = None if self.observer is None else self._now()
         try:
             package = await compiled(call)
         except BaseException as error:
             self._observe(call, started, {}, type(error).__name__)
             raise
-        if self.observer is not None:
+        if started is not None:
             self._observe(call, started, compile_attributes(package.manifest))
         for warning in context_warnings(package.manifest):
             self.warn(call, warning)
@@ -56,16 +59,26 @@ class Watch:
         if callback is not None:
             _quietly(callback, warning)
 
+    def _now(self) -> int | None:
+        found: list[int] = []
+        _quietly(lambda _: found.append(operator.index(self.clock())), None)
+        return found[0] if found else None
+
     def _observe(
-        self, call: StepInput, started: int, attributes: Mapping[str, Attribute], error: str | None = None
+        self,
+        call: StepInput,
+        started: int | None,
+        attributes: Mapping[str, Attribute],
+        error: str | None = None,
     ) -> None:
-        if self.observer is None:
+        ended = None if started is None else self._now()
+        if self.observer is None or started is None or ended is None:
             return
         report = CompileReport(
             run_id=call.run_id,
             step=call.step,
             started_ns=started,
-            ended_ns=self.clock(),
+            ended_ns=ended,
             attributes=attributes,
             error=error,
         )
@@ -75,6 +88,11 @@ class Watch:
 def _quietly(callback: Callable[[Any], object], value: object) -> None:
     """Call a host's function; what it raises must not break the step."""
     try:
-        callback(value)
-    except Exception as error:  # noqa: BLE001  # a host's function may raise anything
+        answer = callback(value)
+        if inspect.iscoroutine(answer):
+            answer.close()  # nobody awaits it, and nobody may be warned of that
+            _log.warning("A callback of the host is asynchronous and was not run.")
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  # a host's function may raise anything, a cancellation too
         _log.warning("A callback of the host raised %s; the step goes on.", type(error).__name__)
