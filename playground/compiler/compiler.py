@@ -21,6 +21,7 @@ from playground.compiler.compile import compile_context
 from playground.compiler.history import history_digests
 from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh
 from playground.compiler.orphans import kept_texts, to_ask_again, with_orphans
+from playground.compiler.patience import Patience
 from playground.compiler.placement import confirmed_entries, placed_entries, standing_placements
 from playground.compiler.querying import DEFAULT_TIME_LIMIT
 from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh, due_reason
@@ -136,6 +137,7 @@ class ContextCompiler:
         # Forgets too: what a step had learnt before one that comes while it runs is not kept.
         self._forgets = 0
         self._attempts: Counter[int] = Counter()
+        self._patience = Patience()
         self._texts: dict[TextKey, ContextCandidate] = {}
         self._last_plan: _Plan | None = None
         self._guard = threading.Lock()
@@ -328,13 +330,17 @@ class ContextCompiler:
         if any(entry.mandatory for entry in state.placed):
             orphans = state.orphans(standing_placements(state.placed, asking.call.messages))
             lost = to_ask_again(orphans, plan.results, self._texts)
-        # Who answered this very request has said what is mandatory.
-        answered = {result.source_id for result in plan.results if result.status in {"ok", "failed"}}
-        again = able | set(state.unanswered) if compacted else set(state.unanswered)
-        if asking.call.messages and plan.request.begins(history_digests(asking.call.messages)):
-            again -= answered
-        ids = frozenset(again) | {entry.source for entry in lost}
+        again = {*state.unanswered, *(entry.source for entry in lost)}
+        again -= {name for name in again if not self._patience.is_over(name, asking.call.step)}
+        if compacted:
+            again |= able
+        if plan.request.begins(history_digests(asking.call.messages)):
+            # Who answered this very request has said what is mandatory; but not of what only the state knows.
+            answered = {result.source_id for result in plan.results if result.status in {"ok", "failed"}}
+            again -= answered - {entry.source for entry in lost}
+        ids = frozenset(again)
         results = await asking.for_mandatory(ids, lost, state.passes, plan.results)
+        self._patience.heard(results, asking.call.step)
         _raise_required_failure(results)
         heard = {result.source_id for result in results if result.status == "ok"} & ids
         gone = to_ask_again(lost, results, {})

@@ -315,6 +315,22 @@ class TestAfterABoundary:
         host.turn()
         assert skills.asked == asked
 
+    def test_r153_a_source_that_fails_again_and_again_is_asked_less_and_less_often(self) -> None:
+        body = ContextCandidate("body/x", "Step one: breathe.", 1.0, mandatory=True)
+        skills = Spy((body,), id="skills", kind="skills")
+        host = Host(ContextCompiler(sources=[skills]))
+        host.turn()
+        host.compacts(keep=1)
+        host.compiler = ContextCompiler(sources=[skills], state=host.compiler.state())
+        skills.fails, skills.asked = RuntimeError("down"), []
+        for _ in range(30):
+            host.turn()
+        assert [request.step for request in skills.asked] == [1, 2, 4, 8, 16]
+        skills.fails = None
+        for _ in range(3):
+            host.turn()
+        assert "breathe" in texts_of(host.history)
+
     def test_r112_a_mandatory_record_that_its_source_has_no_more_is_asked_for_once(self) -> None:
         body = ContextCandidate("body/x", "Step one: breathe.", 1.0, mandatory=True)
         skills = Spy((body,), id="skills", kind="skills")
