@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from playground.compiler.candidates import text_digest
@@ -31,16 +32,20 @@ _KEYS = (*_SCALARS, bytes)
 _MAPPINGS = (dict, Mapping)
 _LISTS = (list, tuple)
 _BYTES = (bytes, bytearray)
-# Reused: json.dumps makes a new one a call. Data that holds itself is found by the depth of _plain.
-_encode = json.JSONEncoder(
-    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
-).encode
+# Where a provider shall cache: a host moves it with every request, and it is no part of the prompt.
+_HINTS = frozenset({"cacheControl", "cache_control"})
+_METADATA = frozenset({"provider_metadata", "providerMetadata"})
+# Reused: json.dumps makes a new one a call. Data that holds itself is found by the depth of _plain. Keys keep
+# their order: it is in the bytes of the prompt, and providers match those.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 def history_digests(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return a digest a message: of its role, its parts and its metadata, in the order of the messages.
 
-    String content equals one text part, and a message read back from JSON equals the one that was written.
+    String content equals one text part, and a message read back from JSON equals the one that was written. The
+    order of keys counts in what a model reads. Hints where to cache do not count, nor does the order of other
+    metadata, nor metadata that is empty without them.
     Data that JSON cannot hold counts by the name of its type: neither an address nor the order of a set may
     come into a digest. Never raises for what a message holds. O(messages) where all are known already.
     """
@@ -65,6 +70,8 @@ def _message_digest(message: Message) -> str:
 def _canonical(message: Message) -> str:
     """Return text that two messages share only when they are the same to a model and a provider."""
     content, metadata = message.content, message.provider_metadata
+    if metadata is not None:
+        metadata = _bare(metadata)
     if metadata is None:
         # No role holds a line end, and below something else follows it.
         if isinstance(content, str):
@@ -83,7 +90,8 @@ def _part(part: Part) -> str:
             data = f"{_data(part.tool_use_id)}{_data(part.result)}"
             return f"failed{data}" if part.is_error else f"result{data}"
         case ToolUsePart():
-            data = f"{_data(part.id)}{_data(part.name)}{_data(part.input)}{_data(part.provider_metadata)}"
+            data = f"{_data(part.id)}{_data(part.name)}{_data(part.input)}"
+            data += _data(_bare(part.provider_metadata))
             return f"use{data}"
         case ReasoningPart():
             data = f"{_data(part.text)}{_data(part.signature)}{_data(part.encrypted)}"
@@ -91,7 +99,39 @@ def _part(part: Part) -> str:
         case ImagePart():
             return f"image{_data(part.image)}{_data(part.media_type)}"
         case UnknownPart():
-            return f"unknown{_data(part.data)}"
+            return f"unknown{_data(_unknown(part.data))}"
+
+
+def _unknown(data: Any) -> Any:
+    """Return an unknown part's data without hints; they stand on the part itself or in its metadata."""
+    if not isinstance(data, _MAPPINGS):
+        return data
+    bare = {key: value for key, value in data.items() if key not in _HINTS}
+    for key in _METADATA & bare.keys():
+        bare[key] = _bare(bare[key])
+        if bare[key] is None:
+            del bare[key]
+    return bare
+
+
+def _bare(metadata: Any) -> Any:
+    """Return metadata without hints, in one order; ``None`` where nothing is left."""
+    try:
+        return _without_hints(metadata)
+    except RecursionError:
+        return metadata
+
+
+def _without_hints(metadata: Any) -> Any:
+    if isinstance(metadata, _MAPPINGS):
+        kept = {key: _without_hints(value) for key, value in metadata.items() if key not in _HINTS}
+        left = sorted(
+            ((_key(key), value) for key, value in kept.items() if value is not None), key=itemgetter(0)
+        )
+        return dict(left) or None
+    if isinstance(metadata, _LISTS):
+        return [_without_hints(item) for item in metadata]
+    return metadata
 
 
 def _data(value: Any) -> str:

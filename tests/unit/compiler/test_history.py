@@ -82,11 +82,68 @@ def test_r109_a_message_keeps_its_digest_through_json(message: Message) -> None:
     assert (history_digests([as_message(read)]) == history_digests([message])) == (read == data)
 
 
-def test_r109_neither_the_order_nor_the_kind_of_keys_matters_after_json() -> None:
+def test_r109_the_kind_of_keys_does_not_matter_after_json() -> None:
     numbers: dict[Any, int] = {10: 1, 9: 2, True: 3}
-    message = Message("assistant", (ToolUsePart("1", "n", {"b": numbers, "a": (1, 2)}),))
-    read = as_message(json.loads(json.dumps(message_to_json(message), sort_keys=True)))
+    message = Message("assistant", (ToolUsePart("1", "n", {"b": numbers, "a": (1, 2)}),), {"b": 1, "a": 2})
+    read = as_message(json.loads(json.dumps(message_to_json(message))))
     assert history_digests([read]) == history_digests([message])
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda data: ToolUsePart("1", "n", data),
+        lambda data: ToolResultPart("1", data),
+        lambda data: ToolResultPart("1", [{"deep": data}]),
+        lambda data: UnknownPart({"type": "audio", "data": data}),
+    ],
+    ids=["input", "result", "deep", "unknown"],
+)
+def test_r109_the_order_of_keys_counts_in_what_providers_match_by_their_bytes(part: Any) -> None:
+    one, two = (Message("assistant", (part(data),)) for data in ({"a": 1, "b": 2}, {"b": 2, "a": 1}))
+    assert history_digests([one]) != history_digests([two])
+
+
+HINTS = (
+    {"cacheControl": {"type": "ephemeral"}},
+    {"cache_control": {"type": "ephemeral", "ttl": "1h"}},
+    {"anthropic": {"cacheControl": {"type": "ephemeral"}}},
+    {"a": {"b": {"cache_control": 1}}},
+)
+
+
+@pytest.mark.parametrize("hint", HINTS, ids=str)
+def test_r109_a_hint_where_to_cache_is_no_part_of_a_message(hint: dict[str, Any]) -> None:
+    for plain, hinted in (
+        (Message("user", "hi"), Message("user", "hi", hint)),
+        (Message("user", "hi", {}), Message("user", (TextPart("hi"),), hint)),
+        (Message("user", "hi", {"b": [1], "id": "1"}), Message("user", "hi", {"id": "1", "b": [1], **hint})),
+        (
+            Message("assistant", (ToolUsePart("1", "n", {}, {"sig": b"1"}),)),
+            Message("assistant", (ToolUsePart("1", "n", {}, {**hint, "sig": b"1"}),)),
+        ),
+    ):
+        assert history_digests([plain]) == history_digests([hinted])
+
+
+def test_r109_a_hint_on_a_part_of_unknown_kind_is_none_of_its_data() -> None:
+    data = {"type": "audio", "data": {"cache_control": 1}, "providerMetadata": {"a": 1}}
+    hinted = {**data, "cache_control": 1, "providerMetadata": {"a": 1, "x": {"cacheControl": 1}}}
+    other = {**data, "data": {}}
+    digests = history_digests([Message("user", (UnknownPart(one),)) for one in (data, hinted, other)])
+    assert digests[0] == digests[1]
+    assert digests[0] != digests[2]
+    one, two = ({"type": "audio"}, {"type": "audio", "providerMetadata": {"x": {"cacheControl": 1}}})
+    assert history_digests([Message("user", (UnknownPart(one),))]) == history_digests(
+        [Message("user", (UnknownPart(two),))]
+    )
+
+
+def test_r109_the_same_words_in_a_tools_data_count() -> None:
+    one, two = (
+        Message("assistant", (ToolUsePart("1", "set_header", data),)) for data in ({}, {"cache_control": "no"})
+    )
+    assert history_digests([one]) != history_digests([two])
 
 
 class Opaque:
@@ -112,6 +169,7 @@ def test_data_that_holds_itself_or_endless_digits_never_raises() -> None:
             Message("tool", (ToolResultPart("1", huge),)),
             Message("tool", (ToolUsePart("1", "n", loop),)),
             Message("user", "x", loop),
+            Message("user", "x", {"loop": loop}),
             Message("tool", (ToolResultPart(5, "x"), TextPart(None))),  # type: ignore[arg-type]  # a host may
         ]
     )
@@ -131,7 +189,7 @@ def test_digests_are_the_same_in_every_process_and_release() -> None:
         [Message("user", "hi"), Message("assistant", (ToolUsePart("1", "n", {"b": 1, "a": b"\x00"}),))]
     )
     assert first == "sha256:4a2fac02856571541902e8edc867b4eb22b67f184993c592c8920339c2f96d53"
-    assert second == "sha256:381005760942371d6b032b326a5d5dbc5ce328ffdf52cf72eb91959962a75fe0"
+    assert second == "sha256:d828021f246ac067869763417c3126a96d5341f04daf45e6be8ab53334341d90"
     assert (
         prefix_digest((first, second), 2)
         == "sha256:efbc80fc69a51e9fed3d3233bcefe239828026836a7ea330bcab22bdb3adbc48"
