@@ -12,12 +12,14 @@ from playground.compiler.manifest import ContextManifest, ManifestEntry, context
 from playground.compiler.offers import CompileInputs
 from playground.compiler.placement import history_messages, request_messages, without_blocks
 from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh
+from playground.compiler.reporting import CompileReport
 from playground.compiler.values import (
     ContextBlock,
     ContextCandidate,
     ContextPackage,
     ContextSource,
     ContextSourceRequest,
+    MandatorySource,
     Provenance,
     SourceResult,
 )
@@ -44,6 +46,7 @@ __all__ = [
     "CallCancelledError",
     "CancelToken",
     "CompileInputs",
+    "CompileReport",
     "ContextBlock",
     "ContextBudget",
     "ContextBudgetExceededError",
@@ -59,6 +62,7 @@ __all__ = [
     "InMemoryMemoryStore",
     "InvalidInputError",
     "InvalidRequestError",
+    "MandatorySource",
     "ManifestEntry",
     "MemoryScope",
     "MemorySession",

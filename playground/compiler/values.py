@@ -29,6 +29,7 @@ __all__ = [
     "ContextSource",
     "ContextSourceRequest",
     "Kind",
+    "MandatorySource",
     "PlacedEntry",
     "Provenance",
     "ScopedSource",
