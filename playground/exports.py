@@ -30,7 +30,7 @@ from playground.messages import (
     encode_bytes,
     text_of,
 )
-from playground.tokens import compact_json
+from playground.tokens import FILE_TYPES, compact_json
 
 __all__ = ["to_anthropic", "to_openai"]
 
@@ -170,10 +170,8 @@ def _anthropic_block(part: Part) -> Json | None:
             return {"type": "redacted_thinking", "data": part.encrypted} if part.encrypted else None
         case ReasoningPart(signature=signature):
             return {"type": "thinking", "thinking": part.text, "signature": signature} if signature else None
-        case UnknownPart(data=data) if data.get("type") in {"document", "file"} and isinstance(
-            data.get("data"), str
-        ):
-            source = {"type": "text", "media_type": "text/plain", "data": data["data"]}
+        case UnknownPart(data={"type": str(kind), "data": str(text)}) if kind in FILE_TYPES:
+            source = {"type": "text", "media_type": "text/plain", "data": text}
             return {"type": "document", "source": source}
     return {"type": "unknown", **part.data}
 

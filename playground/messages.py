@@ -148,6 +148,8 @@ class Message(_WorkedOut):
 def as_message(value: Message | Mapping[str, Any]) -> Message:
     """Return a message from a value or a dictionary in either spelling (``toolUseId`` or ``tool_use_id``).
 
+    A tool result may call its result ``content``, as providers do.
+
     Raises:
         InvalidInputError: When the role is unknown or a known part lacks a field.
     """
@@ -238,7 +240,9 @@ def _as_part(value: Any) -> Part:
             f"A message part is a {type(value).__name__}.", remedy="Pass a part or a dictionary."
         )
     get = value.get
-    match get("type"):
+    kind = get("type")
+    # Of any type: what is no text may not even compare with one.
+    match kind if isinstance(kind, str) else None:
         case "text" if isinstance(text := get("text"), str):
             return TextPart(text)
         case "tool_use" if isinstance(call := get("id"), str) and isinstance(name := get("name"), str):
@@ -246,12 +250,14 @@ def _as_part(value: Any) -> Part:
             return ToolUsePart(call, name, decode_bytes(get("input")), metadata)
         case "tool_result" if isinstance(call := get("tool_use_id", get("toolUseId")), str):
             failed = get("is_error", get("isError", False))
-            return ToolResultPart(call, decode_bytes(get("result")), bool(failed))
+            # Providers say content: a string, or parts, which are the tool's data here.
+            result = get("result") if "result" in value else get("content")
+            return ToolResultPart(call, decode_bytes(result), bool(failed))
         case "reasoning" if isinstance(text := get("text"), str):
             return ReasoningPart(text, get("signature"), get("encrypted"), bool(get("redacted")))
         case "image" if isinstance(image := decode_bytes(get("image")), str | bytes):
             return ImagePart(image, get("media_type", get("mediaType")))
-        case "text" | "image" | "tool_use" | "tool_result" | "reasoning" as kind:
+        case "text" | "image" | "tool_use" | "tool_result" | "reasoning":
             raise InvalidInputError(f"A {kind} part lacks a field or has one of the wrong type.")
     return UnknownPart(decode_bytes(value))
 

@@ -24,6 +24,7 @@ from playground.messages import (
     as_messages,
     encode_bytes,
 )
+from playground.values import LARGEST_WHOLE_NUMBER
 
 __all__ = [
     "ANTHROPIC_TOOL_FRAMING_TOKENS",
@@ -42,6 +43,7 @@ IMAGE_TOKENS = 1600  # tokens, flat; base64 is never counted as text
 FILE_TOKENS = 1000  # tokens of a document part whose data is not text
 UNKNOWN_PART_TOKENS = 8  # tokens of a part of unknown kind
 ANTHROPIC_TOOL_FRAMING_TOKENS = 346  # tokens that Anthropic adds to a request with tools; not calibrated
+FILE_TYPES = frozenset({"document", "file"})  # of parts that hold a file
 FACTOR_RANGE = (0.5, 2.0)  # bounds of the calibration factor
 BLEND = 0.3  # weight of one observation in the factor
 MEMO_LIMIT = 65_536  # texts whose count is remembered per estimator
@@ -65,8 +67,8 @@ class TokenEstimator:
 
     Args:
         count_tokens: Synchronous count of a message list, in tokens. It replaces the heuristic's base count;
-            the calibration factor still multiplies it. Where it raises or answers a negative or non-finite
-            number, that one call falls back to the heuristic.
+            the calibration factor still multiplies it. Where it raises or answers a negative number, one
+            above 2**53 or none, that one call falls back to the heuristic.
         framing_tokens: Replaces ``ANTHROPIC_TOOL_FRAMING_TOKENS``, in tokens; 0 is allowed.
         name: What people see: the tokenizer's name, or ``heuristic``.
 
@@ -259,7 +261,7 @@ def _tokenizer_count(count_tokens: CountTokens, messages: Sequence[Message]) -> 
         counted = float(count_tokens(messages))
     except Exception:  # noqa: BLE001  # a caller's tokenizer may raise anything; the heuristic takes over
         return None
-    return counted if math.isfinite(counted) and counted >= 0 else None
+    return counted if 0 <= counted <= LARGEST_WHOLE_NUMBER else None
 
 
 def _heuristic_base(message: Message) -> float:
@@ -289,7 +291,7 @@ def _part_tokens(part: Part, count_text: Callable[[str], float]) -> float:
             return count_text(result if isinstance(result, str) else compact_json(result)) + TOOL_PART_TOKENS
         case ImagePart():
             return IMAGE_TOKENS
-        case UnknownPart(data=data) if data.get("type") in {"document", "file"}:
+        case UnknownPart(data=data) if isinstance(kind := data.get("type"), str) and kind in FILE_TYPES:
             content = data.get("data")
             return count_text(content) if isinstance(content, str) else FILE_TOKENS
     return UNKNOWN_PART_TOKENS

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from playground import InvalidInputError
+from playground.exports import to_anthropic, to_openai
 from playground.messages import (
     ImagePart,
     Message,
@@ -21,6 +22,7 @@ from playground.messages import (
     message_to_json,
     text_of,
 )
+from playground.tokens import TokenEstimator
 
 EVERY_PART = (
     TextPart("hi"),
@@ -61,6 +63,48 @@ def test_both_spellings_of_a_key_are_read() -> None:
     expected = Message("tool", (ToolResultPart("1", "r", is_error=True),))
     for part in (camel, snake):
         assert as_message({"role": "tool", "content": [part]}) == expected
+
+
+@pytest.mark.parametrize("call", ["tool_use_id", "toolUseId"])
+@pytest.mark.parametrize("flag", ["is_error", "isError"])
+@pytest.mark.parametrize("content", ["RESULT", "", None, [{"type": "text", "text": "r", "cache_control": {}}]])
+def test_a_tool_result_may_call_its_result_content_as_providers_do(content: Any, flag: str, call: str) -> None:
+    part = {"type": "tool_result", call: "1", "content": content, flag: True}
+    message = as_message({"role": "tool", "content": [part]})
+    assert message == Message("tool", (ToolResultPart("1", content, is_error=True),))
+    assert as_message(json.loads(json.dumps(message_to_json(message)))) == message
+
+
+def test_the_result_of_a_tool_is_its_result_where_both_words_stand() -> None:
+    part = {"type": "tool_result", "tool_use_id": "1", "content": "c", "result": None}
+    assert as_message({"role": "tool", "content": [part]}).content == (ToolResultPart("1", None),)
+
+
+class Incomparable:
+    """A type that is no text: neither hashable nor comparable, as an array of NumPy is."""
+
+    __hash__ = None  # type: ignore[assignment]  # that is the point
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("ambiguous")
+
+
+@pytest.mark.parametrize(
+    "kind", [["x"], {"a": 1}, None, 5, Incomparable()], ids=lambda kind: type(kind).__name__
+)
+def test_a_part_whose_type_is_no_text_is_of_an_unknown_kind(kind: Any) -> None:
+    data = {"type": kind, "data": "d"}
+    message = as_message({"role": "user", "content": [data]})
+    (part,) = message.parts
+    assert isinstance(part, UnknownPart)
+    assert TokenEstimator().estimate([message]) == 12
+
+
+@pytest.mark.parametrize("kind", [["x"], {"a": 1}, None, 5], ids=repr)
+def test_a_part_whose_type_is_no_text_is_exported(kind: Any) -> None:
+    message = as_message({"role": "user", "content": [{"type": kind, "data": "d"}]})
+    assert to_anthropic([message], model_id="m", max_tokens=1)["messages"]
+    assert to_openai([message], model_id="m", max_tokens=1)["messages"]
 
 
 def test_messages_keep_their_identity_and_order() -> None:

@@ -245,7 +245,7 @@ def test_r217_a_tokenizer_replaces_the_base_and_the_factor_still_multiplies() ->
     assert estimator.estimate([Message("user", "x")] * 2) == 26
 
 
-@pytest.mark.parametrize("answer", [math.nan, math.inf, -1.0, "many", None])
+@pytest.mark.parametrize("answer", [math.nan, math.inf, -1.0, "many", None, 2**53 + 2, 1e308, 10**400])
 def test_r217_a_tokenizer_that_answers_nonsense_falls_back_for_that_call(answer: Any) -> None:
     assert TokenEstimator(lambda messages: answer).estimate([Message("user", "How do I deploy?")]) == 9
 
