@@ -28,7 +28,7 @@ from playground.escaping import one_line, replace_forbidden
 from playground.models import ModelEntry, find_model, input_cost
 from playground.tokenizers import load_tokenizer, tokenizer_estimator
 from playground.tokens import TokenEstimator
-from playground.values import LARGEST_WHOLE_NUMBER
+from playground.values import LARGEST_WHOLE_NUMBER, shown
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -250,7 +250,7 @@ def _compiled(
 def _check_count(option: str, value: int | None, *, least: int) -> None:
     if value is not None and not least <= value <= LARGEST_WHOLE_NUMBER:
         raise InvalidInputError(
-            f"{option} is {value!r:.50}.",
+            f"{option} is {shown(value)}.",
             remedy=f"Give a whole number, at least {least} and at most {LARGEST_WHOLE_NUMBER:,}.",
         )
 

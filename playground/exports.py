@@ -31,6 +31,7 @@ from playground.messages import (
     text_of,
 )
 from playground.tokens import FILE_TYPES, compact_json
+from playground.values import shown
 
 __all__ = ["to_anthropic", "to_openai"]
 
@@ -146,7 +147,7 @@ def to_openai(
 def _checked(messages: Iterable[Message | Mapping[str, Any]], max_tokens: int) -> tuple[Message, ...]:
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
         raise InvalidInputError(
-            f"max_tokens is {max_tokens!r}.", remedy="Reserve at least one output token, as an integer."
+            f"max_tokens is {shown(max_tokens)}.", remedy="Reserve at least one output token, as an integer."
         )
     return as_messages(messages)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from playground.errors import InvalidInputError
+from playground.values import shown
 
 __all__ = [
     "ImagePart",
@@ -134,7 +135,7 @@ class Message(_WorkedOut):
     def __post_init__(self) -> None:
         if not isinstance(self.role, str) or self.role not in ROLES:
             raise InvalidInputError(
-                f"A message has the role {self.role!r}.", remedy=f"Use one of {sorted(ROLES)}."
+                f"A message has the role {shown(self.role)}.", remedy=f"Use one of {sorted(ROLES)}."
             )
         if not isinstance(self.content, _CONTENTS):
             raise InvalidInputError("A message's content is neither a string nor a tuple of parts.")

@@ -14,9 +14,11 @@ from pydantic.alias_generators import to_camel
 
 from playground.errors import InvalidInputError
 
-__all__ = ["RecordedValue", "Value", "as_float", "whole_number"]
+__all__ = ["RecordedValue", "Value", "as_float", "shown", "whole_number"]
 
 LARGEST_WHOLE_NUMBER = 2**53  # above it floats, and JSON readers that use them, no longer count by one
+
+SHOWN_LENGTH = 50  # code points of a value in a message
 
 TEXT_KEY = "$deuzText"  # an object with this single key holds the pieces of a text that JSON would change
 
@@ -97,7 +99,7 @@ class RecordedValue(Value):
             found = data.get("version") if isinstance(data, Mapping) else None
             if found != version.default or isinstance(found, bool):
                 raise InvalidInputError(
-                    f"{cls.__name__} has version {found!r:.50}.",
+                    f"{cls.__name__} has version {shown(found)}.",
                     remedy=f"This release reads version {version.default}.",
                 )
         return cls.parse(data)
@@ -141,7 +143,20 @@ def whole_number(value: object, subject: str) -> int:
             number = -1
         if 0 <= number <= LARGEST_WHOLE_NUMBER:
             return number
-    raise InvalidInputError(f"{subject} is {value!r:.50}.", remedy="Give a whole number of 0 or more.")
+    raise InvalidInputError(f"{subject} is {shown(value)}.", remedy="Give a whole number of 0 or more.")
+
+
+def shown(value: object) -> str:
+    """Return any value in at most 50 code points, for a message; never raises.
+
+    What has no text of its own, an integer of thousands of digits or an object whose ``repr`` raises, is named
+    by its type.
+    """
+    try:
+        return str.__getitem__(repr(value), slice(SHOWN_LENGTH))
+    except Exception:  # noqa: BLE001  # a foreign repr may raise anything
+        kind = f"{type(value).__name__:.30}"
+        return f"a huge {kind}" if type(value) is int else f"a {kind} without a text"
 
 
 def as_float(number: SupportsFloat) -> float:

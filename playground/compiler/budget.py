@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from playground.compiler.per_kind import PerKind
 from playground.errors import InvalidInputError
-from playground.values import RecordedValue, as_float, whole_number
+from playground.values import RecordedValue, as_float, shown, whole_number
 
 __all__ = ["DEFAULT_CONTEXT_BUDGET", "ContextBudget", "ContextShares"]
 
@@ -25,7 +25,7 @@ def _number(value: Any) -> float:
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     number = as_float(value) if real else math.nan
     if not math.isfinite(number):
-        raise InvalidInputError(f"{value!r:.50} is not a finite number.")
+        raise InvalidInputError(f"{shown(value)} is not a finite number.")
     return number
 
 

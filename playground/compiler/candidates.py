@@ -18,7 +18,7 @@ from operator import attrgetter, eq
 
 from playground.errors import InvalidInputError
 from playground.escaping import escape_attribute
-from playground.values import as_float, whole_number
+from playground.values import as_float, shown, whole_number
 
 __all__ = ["ContextCandidate", "Provenance", "in_rank_order", "text_digest"]
 
@@ -153,7 +153,7 @@ def _finite_score(score: object, record_id: str) -> float:
         if math.isfinite(number):
             return number + 0.0  # turns -0.0 into 0.0
     raise InvalidInputError(
-        f"The score of record {record_id!r} is {score!r:.50}.",
+        f"The score of record {record_id!r} is {shown(score)}.",
         remedy="Give a finite number; leave the record out otherwise.",
     )
 

@@ -21,6 +21,7 @@ from playground.compiler.selection import Selection, select
 from playground.compiler.turns import Outcome, Turn, line_number, piece_of_line, record_of
 from playground.compiler.values import ContextPackage
 from playground.errors import InvalidInputError
+from playground.values import shown
 
 __all__ = ["Binding", "Explanation", "PassTurn", "binding_constraint", "explain"]
 
@@ -144,12 +145,12 @@ def _entry_number(package: ContextPackage, record: Record | int) -> int:
     if isinstance(record, int):
         if 0 <= record < len(entries):
             return record
-        raise InvalidInputError(f"There is no entry {record}; the manifest has {len(entries)}, from 0.")
+        raise InvalidInputError(f"There is no entry {shown(record)}; the manifest has {len(entries)}, from 0.")
     pairs = zip(entries.column("source"), entries.column("record_id"), strict=True)
     number = next((number for number, pair in enumerate(pairs) if pair == tuple(record)), None)
     if number is None:
         raise InvalidInputError(
-            f"The manifest has no entry {record!r:.100}.", remedy="Pass a source and a record id from it."
+            f"The manifest has no entry {shown(record)}.", remedy="Pass a source and a record id from it."
         )
     return number
 

@@ -38,7 +38,7 @@ from playground.compiler.values import (
 from playground.errors import InvalidInputError, InvalidRequestError, Phase
 from playground.messages import Message, as_messages
 from playground.tokens import TokenEstimator
-from playground.values import whole_number
+from playground.values import shown, whole_number
 from playground.working_memory.rendering import MemoryLine, memory_lines
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
@@ -217,7 +217,9 @@ def _check(inputs: CompileInputs) -> None:
             raise InvalidInputError(f"{name} is a {type(getattr(inputs, name)).__name__}.")
     for name, values in _CHOICES.items():
         if getattr(inputs, name) not in values:
-            raise InvalidInputError(f"{name} is {getattr(inputs, name)!r}.", remedy=f"Use one of {values}.")
+            raise InvalidInputError(
+                f"{name} is {shown(getattr(inputs, name))}.", remedy=f"Use one of {values}."
+            )
     for name, kind in (("results", SourceResult), ("placed", PlacedEntry)):
         if not all(isinstance(value, kind) for value in getattr(inputs, name)):
             raise InvalidInputError(f"The {name} are not all {kind.__name__} values.")

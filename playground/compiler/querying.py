@@ -33,7 +33,7 @@ from playground.errors import (
     ends_execution,
 )
 from playground.scope import MemoryScope
-from playground.values import as_float
+from playground.values import as_float, shown
 
 __all__ = ["DEFAULT_TIME_LIMIT", "budget_hints", "check_sources", "query_sources", "run_sync", "until_done"]
 
@@ -66,11 +66,11 @@ def check_sources(
             )
         if not isinstance(source.id, str) or not source.id:
             raise InvalidInputError(
-                f"The id of a {type(source).__name__} is {source.id!r:.50}.", remedy="Give a non-empty string."
+                f"The id of a {type(source).__name__} is {shown(source.id)}.", remedy="Give a non-empty string."
             )
         if not isinstance(source.required, bool):
             raise InvalidInputError(
-                f"The required flag of source {source.id!r} is {source.required!r:.50}.",
+                f"The required flag of source {source.id!r} is {shown(source.required)}.",
                 remedy="Give True or False.",
             )
         if source.id == WORKING_MEMORY_SOURCE:
@@ -79,7 +79,8 @@ def check_sources(
             )
         if source.kind not in KINDS:
             raise InvalidInputError(
-                f"Source {source.id!r} is of the unknown kind {source.kind!r}.", remedy=f"Use one of {KINDS}."
+                f"Source {source.id!r} is of the unknown kind {shown(source.kind)}.",
+                remedy=f"Use one of {KINDS}.",
             )
         if source.id in seen:
             raise InvalidInputError(

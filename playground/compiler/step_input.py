@@ -12,7 +12,7 @@ from playground.compiler.manifest import EstimatorKind, EstimatorName, estimator
 from playground.errors import InvalidInputError
 from playground.messages import Message, as_messages
 from playground.models import ModelSpec, keeps_tail
-from playground.values import whole_number
+from playground.values import shown, whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["OnWarning", "StepInput"]
@@ -65,7 +65,7 @@ class StepInput:
             raise InvalidInputError(f"run_id is a {type(run_id).__name__}.", remedy="Pass a string.")
         for name, flag in (("refresh", refresh), ("redacted", redacted)):
             if not isinstance(flag, bool):
-                raise InvalidInputError(f"{name} is {flag!r:.50}.", remedy="Pass True or False.")
+                raise InvalidInputError(f"{name} is {shown(flag)}.", remedy="Pass True or False.")
         if signal is not None and not isinstance(signal, CancelToken):
             raise InvalidInputError("The signal is not a CancelToken.", remedy="Pass a CancelToken.")
         if accounting is not None and not isinstance(accounting, Mapping):

@@ -14,7 +14,7 @@ from playground.evaluation.strategies import STRATEGIES, StrategyName, make_stra
 from playground.evaluation.task import load_task
 from playground.evaluation.world import World
 from playground.models import DEFAULT_MODEL_ID, ModelSpec, keeps_tail
-from playground.values import whole_number
+from playground.values import shown, whole_number
 
 __all__ = ["CONTEXT_WINDOW", "MAX_TOKENS", "evaluate"]
 
@@ -60,7 +60,7 @@ def evaluate(
         )
     for name in strategies:
         if name not in STRATEGIES:
-            raise InvalidInputError(f"There is no strategy {name!r:.50}.", remedy=f"Use one of {STRATEGIES}.")
+            raise InvalidInputError(f"There is no strategy {shown(name)}.", remedy=f"Use one of {STRATEGIES}.")
     setting = _setting(model_id, whole_number(context_window, "context_window"), max_tokens)
     totals: list[StrategyFigures] = []
     rows: list[StepFigures] = []

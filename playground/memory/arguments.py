@@ -10,7 +10,7 @@ from typing import Any, get_args
 from playground.errors import InvalidInputError
 from playground.memory.records import MemoryKind
 from playground.scope import MemoryScope
-from playground.values import LARGEST_WHOLE_NUMBER, as_float
+from playground.values import LARGEST_WHOLE_NUMBER, as_float, shown
 
 __all__ = [
     "checked_choices",
@@ -55,7 +55,7 @@ def checked_flag(value: Any, name: str) -> bool:
         InvalidInputError: For anything else; the text "false" would count as true.
     """
     if not isinstance(value, bool):
-        raise InvalidInputError(f"{name} is {value!r:.50}.", remedy="Pass True or False.")
+        raise InvalidInputError(f"{name} is {shown(value)}.", remedy="Pass True or False.")
     return value
 
 
@@ -68,7 +68,7 @@ def checked_number(value: Any, name: str, *, most: float = math.inf) -> float:
     number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else as_float(value)
     if not (math.isfinite(number) and 0 <= number <= most):
         span = "of 0 or more" if most == math.inf else f"from 0 to {most:g}"
-        raise InvalidInputError(f"{name} is {value!r:.50}.", remedy=f"Pass a number {span}.")
+        raise InvalidInputError(f"{name} is {shown(value)}.", remedy=f"Pass a number {span}.")
     return number
 
 
@@ -81,7 +81,7 @@ def checked_time(value: Any, name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_WHOLE_NUMBER:
-        raise InvalidInputError(f"{name} is {value!r:.50}.", remedy="Pass milliseconds since 1970, or None.")
+        raise InvalidInputError(f"{name} is {shown(value)}.", remedy="Pass milliseconds since 1970, or None.")
     return value
 
 
@@ -116,9 +116,9 @@ def checked_choices(value: Any, name: str, choices: Collection[Any]) -> frozense
     """
     remedy = f"Pass a list of some of {', '.join(choices)}."
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidInputError(f"{name} is {value!r:.50}, not a list.", remedy=remedy)
+        raise InvalidInputError(f"{name} is {shown(value)}, not a list.", remedy=remedy)
     given = tuple(value)
     for one in given:
         if not isinstance(one, str) or one not in choices:
-            raise InvalidInputError(f"{name} holds {one!r:.50}.", remedy=remedy)
+            raise InvalidInputError(f"{name} holds {shown(one)}.", remedy=remedy)
     return frozenset(given)

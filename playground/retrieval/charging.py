@@ -11,7 +11,7 @@ from playground.compiler.values import text_digest
 from playground.errors import ExecutionError, InvalidInputError, ends_execution
 from playground.retrieval.chunking import approximate_tokens
 from playground.retrieval.index import Vectors
-from playground.values import whole_number
+from playground.values import shown, whole_number
 
 __all__ = ["AccountedEmbedQuery", "EmbedQuery", "embed_charged"]
 
@@ -99,7 +99,7 @@ def _account(accounting: Mapping[str, Any]) -> tuple[Execution, str]:
         )
     if not isinstance(request_id, str) or not request_id:
         raise InvalidInputError(
-            f"The request_id of an accounting is {request_id!r:.50}.", remedy="Pass a non-empty string."
+            f"The request_id of an accounting is {shown(request_id)}.", remedy="Pass a non-empty string."
         )
     return execution, request_id
 

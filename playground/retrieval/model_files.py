@@ -11,6 +11,7 @@ from typing import Any
 from playground.cancel import CancelToken
 from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.model_hub import fetched_model
+from playground.values import shown
 
 __all__ = ["existing_folder", "fetched_folder", "refuse_foreign_code", "weight_files"]
 
@@ -93,7 +94,7 @@ def refuse_foreign_code(folder: Path, name: str) -> None:
             for kind in _named_classes(content):
                 if not (isinstance(kind, str) and kind.startswith(_TRUSTED)):
                     raise EmbeddingUnavailableError(
-                        f"The embedding model {name!r} wants to run code of its own: {kind!r:.100}.",
+                        f"The embedding model {name!r} wants to run code of its own: {shown(kind)}.",
                         remedy="Choose a model that is made of sentence-transformers' own modules.",
                         model=name,
                     )

@@ -20,6 +20,7 @@ from playground.retrieval.fusion import RRF_K, convex, scaled_rrf
 from playground.retrieval.hits import Hit, ranked
 from playground.retrieval.index import VectorIndex
 from playground.retrieval.lexical import LexicalIndex
+from playground.values import shown
 
 __all__ = ["ChunkSearch", "EmbedQuery", "Fusion", "Reranker", "SearchMode"]
 
@@ -60,7 +61,7 @@ class ChunkSearch:
     ) -> None:
         if mode not in get_args(SearchMode) or fusion not in get_args(Fusion):
             raise InvalidInputError(
-                f"There is no search {mode!r} with fusion {fusion!r}.",
+                f"There is no search {shown(mode)} with fusion {shown(fusion)}.",
                 remedy=f"Use one of {get_args(SearchMode)} and one of {get_args(Fusion)}.",
             )
         self._chunks = {str(chunk.index): chunk for chunk in chunks}

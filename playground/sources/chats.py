@@ -22,6 +22,7 @@ from playground.messages import (
 )
 from playground.scope import MemoryScope
 from playground.tokens import compact_json
+from playground.values import shown
 
 __all__ = ["ChatRecord", "ChatStore", "InMemoryChatStore", "Position", "positions_of"]
 
@@ -73,7 +74,7 @@ class ChatRecord:
 
         updated_at = get("updatedAt", "updated_at", 0)
         if isinstance(updated_at, bool) or not isinstance(updated_at, int):
-            raise InvalidInputError(f"A chat's updatedAt is {updated_at!r}.", remedy="Give milliseconds.")
+            raise InvalidInputError(f"A chat's updatedAt is {shown(updated_at)}.", remedy="Give milliseconds.")
         return cls(
             chat_id=get("chatId", "chat_id"),
             scope=MemoryScope.parse(data.get("scope", {})),

@@ -17,6 +17,7 @@ from playground.retrieval.decoding import decode, replace_unstorable
 from playground.retrieval.documents import Document, LoadWarning
 from playground.retrieval.json_records import looks_like_records, read_json_records
 from playground.scope import MemoryScope
+from playground.values import shown
 from playground.workspace.project import Project
 from playground.workspace.records import memory_from_json
 from playground.workspace.vectors import VectorTable
@@ -93,9 +94,8 @@ def load_memories(
         for entry in read:
             identifier = names.take(entry["id"])
             if identifier != entry["id"]:
-                notes.append(
-                    f"The id {entry['id']!r:.80} occurs more than once; a later one became {identifier!r:.80}."
-                )
+                taken, free = shown(entry["id"]), shown(identifier)
+                notes.append(f"The id {taken} occurs more than once; a later one became {free}.")
             entries[identifier] = {**entry, "id": identifier}
         warnings.extend(LoadWarning(name, note) for note in _few(notes))
     return MemoryLoad(tuple(entries.values()), tuple(warnings), tuple(errors))
@@ -178,15 +178,15 @@ def _checked(
     """Return the entry as it may join a project of this scope, or raise what is wrong with it."""
     try:
         if "scope" in entry and MemoryScope.parse(entry["scope"]) != scope:
-            warn(f"Memory {number} ({entry['id']!r:.80}) names another scope; it becomes this project's.")
+            warn(f"Memory {number} ({shown(entry['id'])}) names another scope; it becomes this project's.")
         if any(field in entry for field in _VECTOR_FIELDS):
-            warn(f"Memory {number} ({entry['id']!r:.80}) brings a vector; it is left out.")
+            warn(f"Memory {number} ({shown(entry['id'])}) brings a vector; it is left out.")
         own = {key: value for key, value in entry.items() if key != "scope" and key not in _VECTOR_FIELDS}
         record = memory_from_json({"recordedAt": 0, **own}, scope)
         _check_revisions(own, record)
     except PlaygroundError as error:
         raise DocumentError(
-            f"{name}: memory {number}, {entry['id']!r:.80}, is malformed. {error.problem.rstrip('.')}.",
+            f"{name}: memory {number}, {shown(entry['id'])}, is malformed. {error.problem.rstrip('.')}.",
             remedy='A memory has "text" and, if you like, "id", "kind", "origin" and "importance".',
             name=name,
         ) from None

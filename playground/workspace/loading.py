@@ -15,7 +15,7 @@ from playground.models import DEFAULT_MODEL_ID
 from playground.retrieval.corpus import Corpus
 from playground.scope import MemoryScope
 from playground.sources import ChatRecord, SkillRegistry
-from playground.values import LARGEST_WHOLE_NUMBER
+from playground.values import LARGEST_WHOLE_NUMBER, shown
 from playground.working_memory import WorkingMemorySnapshot
 from playground.workspace.files import ProjectFolder
 from playground.workspace.folder_exchange import read_folder
@@ -84,7 +84,7 @@ def _loaded(path: Path) -> Project:
     version = head.get("version")
     if type(version) is not int or version != FORMAT_VERSION:  # True and 1.0 equal 1
         raise folder.error(
-            f"project.json has the version {version!r:.50}, this program reads {FORMAT_VERSION}."
+            f"project.json has the version {shown(version)}, this program reads {FORMAT_VERSION}."
             if head
             else "there is no project.json.",
             "Choose a folder that was saved by this program.",
@@ -208,6 +208,4 @@ def _count(head: Mapping[str, Any], name: str, default: Any, *, least: int = 0) 
 
 
 def _shown(value: Any) -> str:
-    return (
-        f"a number of {len(str(value))} digits" if type(value) is int and value > 10**20 else f"{value!r:.50}"
-    )
+    return f"a number of {len(str(value))} digits" if type(value) is int and value > 10**20 else shown(value)

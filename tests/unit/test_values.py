@@ -1,13 +1,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import Field, field_validator
 
-from playground import InvalidInputError
-from playground.values import RecordedValue, Value
+from playground import ContextBudget, ContextCandidate, ContextCompiler, InvalidInputError, compile_context
+from playground.compiler.querying import check_sources
+from playground.exports import to_openai
+from playground.memory.arguments import checked_choices, checked_flag, checked_number, checked_time
+from playground.messages import Message
+from playground.retrieval.search import ChunkSearch
+from playground.sources import ChatRecord
+from playground.values import RecordedValue, Value, shown, whole_number
+from tests.host import Spy, step
 
 
 class Size(Value):
@@ -176,3 +184,72 @@ def test_r159_text_that_is_not_the_recorded_value_is_the_callers_mistake(text: A
 def test_r246_another_version_of_a_recorded_value_is_refused(version: object) -> None:
     with pytest.raises(InvalidInputError, match="Note has version"):
         Note.from_json(json.dumps({"version": version}))
+
+
+class Unshowable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class OddText(str):
+    __slots__ = ()
+
+    def __getitem__(self, key: object) -> str:
+        raise RuntimeError("no piece")
+
+    def __repr__(self) -> str:
+        return self
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (5, "5"),
+        ("a", "'a'"),
+        (None, "None"),
+        ("x" * 1_000, "'" + "x" * 49),
+        (10**5_000, "a huge int"),
+        ([10**5_000], "a list without a text"),
+        (Unshowable(), "a Unshowable without a text"),
+        (type("N" * 500, (Unshowable,), {})(), "a " + "N" * 30 + " without a text"),
+        (OddText("odd"), "odd"),
+        ("\ud800", r"'\ud800'"),
+    ],
+    ids=lambda value: f"{type(value).__name__:.20}",
+)
+def test_any_value_is_shown_in_at_most_50_characters(value: object, text: str) -> None:
+    assert shown(value) == text
+    assert len(shown(value)) <= 50
+    assert type(shown(value)) is str
+
+
+HUGE = 10**5_000
+ENTRY_POINTS: dict[str, Callable[[Any], object]] = {
+    "whole_number": lambda value: whole_number(value, "It"),
+    "version": lambda value: Note.from_json('{"version": 4}') if value is HUGE else Note.parse(value),
+    "role": lambda value: Message(value, "hi"),
+    "score": lambda value: ContextCandidate("a", "t", value),
+    "budget": lambda value: ContextBudget(ratio=value),
+    "step": lambda value: step(ContextCompiler(sources=[]), value),
+    "refresh": lambda value: step(ContextCompiler(sources=[]), refresh=value),
+    "source id": lambda value: check_sources([Spy(id=value)]),
+    "source kind": lambda value: check_sources([Spy(kind=value)]),
+    "required": lambda value: check_sources([Spy(required=value)]),
+    "max_tokens": lambda value: to_openai([], model_id="m", max_tokens=value if value is not HUGE else -HUGE),
+    "flag": lambda value: checked_flag(value, "it"),
+    "number": lambda value: checked_number(value, "it", most=1),
+    "time": lambda value: checked_time(value, "it"),
+    "choices": lambda value: checked_choices([value], "it", ["a"]),
+    "search": lambda value: ChunkSearch([], mode=value),
+    "chat": lambda value: ChatRecord.from_json({"chatId": "c", "messages": [], "updatedAt": [value]}),
+    "placement": lambda value: compile_context(
+        results=(), messages=(), input_tokens=1, used_tokens=0, refresh=value
+    ),
+}
+
+
+@pytest.mark.parametrize("value", [HUGE, Unshowable()], ids=["huge", "unshowable"])
+@pytest.mark.parametrize("name", ENTRY_POINTS)
+def test_a_value_that_cannot_be_shown_is_refused_like_any_other(name: str, value: object) -> None:
+    with pytest.raises(InvalidInputError):
+        ENTRY_POINTS[name](value)
