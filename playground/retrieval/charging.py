@@ -108,7 +108,8 @@ def _account(accounting: Mapping[str, Any]) -> tuple[Execution, str]:
 def _ledger(what: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:
+    except BaseException as error:
+        # What asks the program to end, or calls itself a cancellation, is the ledger's word on this run too.
         if ends_execution(error):
             raise
         raise ExecutionError(f"The run's ledger could not {what}: {type(error).__name__}.") from error
@@ -124,5 +125,7 @@ def _warn(on_warning: OnWarning | None) -> None:
     }
     try:
         on_warning(warning)
-    except Exception:  # noqa: BLE001  # a host's callback must not break the step
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001  # a host's callback must not break the step
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any
@@ -14,6 +15,7 @@ from playground.concurrency import in_thread
 from playground.errors import InvalidInputError
 from playground.memory.arguments import checked_flag, checked_id
 from playground.retrieval.hits import SCORE_DIGITS
+from playground.values import shown
 
 __all__ = ["RagSource", "Retrieve"]
 
@@ -31,7 +33,8 @@ class RagSource:
     """Offers what a retrieve function finds.
 
     Scores are the chunks' own, rounded to six decimals; the search of this package gives 0 to 1. Record ids
-    are the chunks' indexes as text. A plain function runs in a thread, so that time limits hold.
+    are the chunks' indexes, whole numbers or strings, as text. A plain function runs in a thread, so that time
+    limits hold.
 
     Args:
         retrieve: See ``Retrieve``. Nothing found is an empty list. It is not called for a blank query.
@@ -65,7 +68,8 @@ class RagSource:
         """Retrieve up to ``request.limit`` chunks; a function that answers more is not cut here.
 
         Raises:
-            InvalidInputError: When the answer is not a list of chunks, or a chunk lacks a field.
+            InvalidInputError: When the answer is not a list of chunks, or a chunk lacks a field or has an index
+                of another kind.
             CallCancelledError: When the request was cancelled.
         """
         request.signal.raise_if_cancelled()
@@ -102,10 +106,24 @@ class RagSource:
         text, index, score = (self._field(chunk, name) for name in ("text", "index", "score"))
         match = _get(chunk, "match")
         return ContextCandidate(
-            record_id=str(index),
+            record_id=self._record_id(index),
             text=text,
             score=_rounded(score),
             match=match if isinstance(match, str) else None,
+        )
+
+    def _record_id(self, index: Any) -> str:
+        """Return an index as text; the text of anything else may be another one in each process."""
+        if isinstance(index, str):
+            return str.__str__(index)
+        try:
+            if not isinstance(index, bool):
+                return str(operator.index(index))
+        except (TypeError, ValueError):  # no whole number, or one of thousands of digits
+            pass
+        raise InvalidInputError(
+            f"The index of a chunk of source {self.id!r} is {shown(index)}.",
+            remedy="Give a whole number or a string.",
         )
 
     def _field(self, chunk: Any, name: str) -> Any:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from playground.accounting import Charge
 from playground.cancel import CancelToken
 from playground.compiler.values import ContextSource, ContextSourceRequest
-from playground.errors import EmbeddingUnavailableError, ExecutionError, InvalidInputError
+from playground.errors import CallCancelledError, EmbeddingUnavailableError, ExecutionError, InvalidInputError
 from playground.retrieval.charging import EmbedQuery
 from playground.retrieval.chunking import Chunk
 from playground.retrieval.index import ExactIndex, Vectors
@@ -162,10 +163,23 @@ def test_what_embeds_nothing_charges_nothing(ledger: Ledger, charge: Charge) -> 
     assert ledger.calls == []
 
 
+@pytest.mark.parametrize(
+    "cause",
+    [
+        RuntimeError("budget_exceeded"),
+        CallCancelledError("inner"),
+        KeyboardInterrupt(),
+        SystemExit(1),
+        asyncio.CancelledError(),
+        GeneratorExit(),
+        StopIteration(),
+    ],
+    ids=lambda cause: type(cause).__name__,
+)
 @pytest.mark.parametrize("method", ["reserve", "settle", "mark_unknown"])
-def test_r151_what_a_ledger_raises_ends_the_run(method: str, ledger: Ledger, charge: Charge) -> None:
-    cause = RuntimeError("budget_exceeded")
-
+def test_r151_what_a_ledger_raises_ends_the_run(
+    method: str, cause: BaseException, ledger: Ledger, charge: Charge
+) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise cause
 
@@ -190,9 +204,12 @@ def test_r151_an_error_of_the_ledger_that_says_it_is_fatal_stays_the_very_object
     assert caught.value is error
 
 
-def test_r152_a_callback_that_raises_changes_nothing(ledger: Ledger, charge: Charge) -> None:
+@pytest.mark.parametrize("error", [RuntimeError("no"), asyncio.CancelledError()])
+def test_r152_a_callback_that_raises_changes_nothing(
+    error: BaseException, ledger: Ledger, charge: Charge
+) -> None:
     def broken(_warning: Mapping[str, Any]) -> None:
-        raise RuntimeError("no")
+        raise error
 
     assert search()(QUERY, 2, accounting=charge["accounting"], on_warning=broken)
     assert search()(QUERY, 2, accounting=charge["accounting"])

@@ -148,6 +148,27 @@ def test_an_answer_that_is_not_a_list_of_chunks_is_refused(answer: Any) -> None:
         ask(RagSource(retrieve=lambda *_: answer))
 
 
+@pytest.mark.parametrize(
+    ("index", "record_id"),
+    [(7, "7"), (-1, "-1"), (np.int64(7), "7"), (np.uint8(7), "7"), ("a-1", "a-1"), (np.str_("a-1"), "a-1")],
+)
+def test_r190_an_index_is_a_whole_number_or_a_string(index: Any, record_id: str) -> None:
+    (found,) = ask(RagSource(retrieve=lambda *_: [{"text": "a", "index": index, "score": 1.0}]))
+    assert found.record_id == record_id
+    assert type(found.record_id) is str
+
+
+@pytest.mark.parametrize(
+    "index",
+    [object(), lambda: 1, 1.5, 2.0, True, np.bool_(True), b"1", (1, 2), [1], {"a": 1}, 10**5_000],
+    ids=lambda index: type(index).__name__,
+)
+def test_r190_any_other_index_is_refused_because_its_text_may_hold_an_address(index: Any) -> None:
+    with pytest.raises(InvalidInputError, match="index") as caught:
+        ask(RagSource(retrieve=lambda *_: [{"text": "a", "index": index, "score": 1.0}]))
+    assert caught.value.remedy
+
+
 def test_something_that_cannot_be_called_is_refused_at_once() -> None:
     with pytest.raises(InvalidInputError, match="retrieve is a list"):
         RagSource(retrieve=DOCS)  # type: ignore[arg-type]  # what the test is about
