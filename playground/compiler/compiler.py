@@ -247,11 +247,15 @@ class ContextCompiler:
             return await self._watch.reported(call, self._again)
 
     def before_model_call_sync(self, **step: Any) -> ContextPackage:
-        """Do what ``before_model_call`` does, from synchronous code."""
+        """Do what ``before_model_call`` does, from synchronous code; also where an event loop runs, as in Jupyter.
+
+        Raises:
+            InvalidRequestError: When it would wait for a call of the very event loop that it keeps from running.
+        """
         return run_sync(self.before_model_call(**step))
 
     def on_overflow_sync(self, **step: Any) -> ContextPackage:
-        """Do what ``on_overflow`` does, from synchronous code."""
+        """Do what ``on_overflow`` does, from synchronous code; raises as ``before_model_call_sync``."""
         return run_sync(self.on_overflow(**step))
 
     async def _step(self, call: StepInput) -> ContextPackage:

@@ -15,6 +15,7 @@ from playground.compiler.values import ContextSource, Kind
 from playground.errors import InvalidInputError
 from playground.scope import MemoryScope
 from playground.tokens import TokenEstimator
+from playground.values import shown
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["CompilerSettings"]
@@ -56,7 +57,7 @@ class CompilerSettings:
         if estimator is not None and not isinstance(estimator, TokenEstimator):
             raise InvalidInputError("The estimator is not a TokenEstimator.", remedy="Wrap it in one.")
         if isinstance(time_limit, bool) or not isinstance(time_limit, int | float) or not time_limit > 0:
-            raise InvalidInputError(f"The time limit is {time_limit!r:.50}.", remedy="Give seconds above 0.")
+            raise InvalidInputError(f"The time limit is {shown(time_limit)}.", remedy="Give seconds above 0.")
         return cls(
             sources=check_sources(sources, reach),
             scope=reach,

@@ -13,7 +13,7 @@ from playground.compiler.candidates import ContextCandidate, Provenance, in_rank
 from playground.errors import InvalidInputError
 from playground.messages import Message
 from playground.scope import MemoryScope
-from playground.values import RecordedValue, whole_number
+from playground.values import RecordedValue, shown, whole_number
 
 if TYPE_CHECKING:
     from playground.compiler.manifest import ContextManifest
@@ -88,14 +88,14 @@ class SourceResult:
             )
         if self.kind not in KINDS:
             raise InvalidInputError(
-                f"Source {self.source_id!r} is of the unknown kind {self.kind!r}.",
+                f"Source {self.source_id!r} is of the unknown kind {shown(self.kind)}.",
                 remedy=f"Use one of {KINDS}.",
             )
         if not isinstance(self.required, bool):
             raise InvalidInputError(f"The required flag of source {self.source_id!r} is not True or False.")
         if not isinstance(self.status, str) or self.status not in _STATUSES:
             raise InvalidInputError(
-                f"Source {self.source_id!r} has the unknown status {self.status!r}.",
+                f"Source {self.source_id!r} has the unknown status {shown(self.status)}.",
                 remedy=f"Use one of {sorted(_STATUSES)}.",
             )
         if not isinstance(self.query, str):
