@@ -247,10 +247,10 @@ class ContextCompiler:
             return await self._watch.reported(call, self._again)
 
     def before_model_call_sync(self, **step: Any) -> ContextPackage:
-        """Do what ``before_model_call`` does, from synchronous code; also where an event loop runs, as in Jupyter.
+        """Do what ``before_model_call`` does, from synchronous code, in Jupyter too.
 
         Raises:
-            InvalidRequestError: When it would wait for a call of the very event loop that it keeps from running.
+            InvalidRequestError: When it would wait for a call of the event loop that it keeps from running.
         """
         return run_sync(self.before_model_call(**step))
 
