@@ -8,7 +8,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,10 +21,41 @@ settings.register_profile("explore", deadline=None, suppress_health_check=_SLOW_
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+BROWSER = "tests/browser"
+WORKERS = 2  # as many cores as the documented time of a run is for; each worker loads the embedding model
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run all tests on two cores; a selection, a bench and a debugger have one process to themselves."""
+    option = config.option
+    selected = config.args_source is pytest.Config.ArgsSource.ARGS or option.keyword or option.collectonly
+    if "PYTEST_XDIST_WORKER" in os.environ or selected or option.usepdb or "not bench" not in option.markexpr:
+        return  # a worker runs this hook too
+    if getattr(option, "numprocesses", 0) is None and (os.cpu_count() or 1) >= WORKERS:
+        option.numprocesses = WORKERS
+        option.loadscopereorder = False
+        # Each worker has a core; threads of the model that wait for one another there take it from the other.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a file in one worker, for their fixtures, and those with a browser, for the browser."""
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = _work_unit
+    return scheduler
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run browser tests last: from the first one on, Playwright keeps an event loop running in this thread."""
-    browser = Path(__file__).parent / "browser"
-    items.sort(key=lambda item: browser in item.path.parents)
+    """Run browser tests last, when they need not share the cores: a page that gets none misses its time."""
+    items.sort(key=lambda item: item.nodeid.startswith(f"{BROWSER}/"))
+
+
+def _work_unit(nodeid: str) -> str:
+    return BROWSER if nodeid.startswith(f"{BROWSER}/") else nodeid.partition("::")[0]
 
 
 class BlockedNetworkError(OSError):

@@ -1,4 +1,4 @@
-"""A real server and a real browser, shared by the session.
+"""A real server and a real browser, shared by all tests in this folder and ended after the last of them.
 
 The browser is the one named by ``PLAYGROUND_CHROMIUM``, else an installed Chromium or Chrome, else Playwright's
 own. Where there is none the tests skip and say what to do; with ``CI=true`` that is a failure.
@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Request, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -36,7 +36,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
+def playwright() -> Iterator[Playwright]:
+    """Replace the plugin's, which lasts as long as the session: while its loop runs, no other can."""
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
 def chromium(playwright: Playwright) -> str:
     """Path of the browser."""
     named = os.environ.get("PLAYGROUND_CHROMIUM")
@@ -50,7 +57,7 @@ def chromium(playwright: Playwright) -> str:
     return str(browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
     """Replace the plugin's browser, which is downloaded, by the installed one."""
     started = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
@@ -58,13 +65,13 @@ def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
     started.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """File that holds what the server wrote."""
     return tmp_path_factory.mktemp("home") / "server.log"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(chromium: str, server_log: Path) -> Iterator[str]:
     """Address of the app, started in a fresh home on a free port."""
     home = server_log.parent
@@ -91,7 +98,7 @@ def server(chromium: str, server_log: Path) -> Iterator[str]:
             process.wait(timeout=20)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def context(browser: Browser, server: str) -> Iterator[BrowserContext]:
     """One browser profile, so that the app's files are fetched once; each page is a session of its own."""
     made = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
@@ -111,7 +118,7 @@ def page(context: BrowserContext, server: str) -> Iterator[Page]:
     assert faults == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder for screenshots; it stays in the temporary folder after the run."""
     return tmp_path_factory.mktemp("pictures")
