@@ -287,7 +287,7 @@ class ContextCompiler:
                 remedy="Call before_model_call with redacted=True.",
             )
         # The compaction that the overflow caused may have taken what a source had no need to offer before.
-        compacted = not plan.request.begins(history_digests(call.messages))
+        compacted = not plan.request.begins(call.digests)
         asking = self._asking(call, self._used_tokens(call))
         plan = await self._with_mandatory(asking, plan, compacted=compacted)
         return self._compile(call, plan, forgets, overflow=True)
@@ -318,7 +318,7 @@ class ContextCompiler:
         if retrieved:
             state = state.refreshed(step=call.step, active_task_id=call.active_task_id, passes=state.passes + 1)
         _raise_required_failure(results)
-        request = RequestPrefix.of(call.step, history_digests(call.messages))
+        request = RequestPrefix.of(call.step, call.digests)
         plan = _Plan(call.step, request, state, results, due or "reused", fallback, call.redacted)
         return await self._with_mandatory(asking, plan, compacted=_prefix_changed(state, call))
 
@@ -338,7 +338,7 @@ class ContextCompiler:
         again -= {name for name in again if not self._patience.is_over(name, asking.call.step)}
         if compacted:
             again |= able
-        if plan.request.begins(history_digests(asking.call.messages)):
+        if plan.request.begins(asking.call.digests):
             # Who answered this very request has said what is mandatory; but not of what only the state knows.
             answered = {result.source_id for result in plan.results if result.status in {"ok", "failed"}}
             again -= answered - {entry.source for entry in lost}
@@ -391,7 +391,7 @@ class ContextCompiler:
         if plan.redacted:
             state = state.redacted({*offered, *(entry.text_key for entry in standing)})
         appended = [block.messages[0] for block in package.blocks if block.placement == "append"]
-        digests = history_digests((*call.messages, *appended))
+        digests = (*call.digests, *history_digests(appended))
         refused = [e for e in state.placed if overflow and e.step == call.step and e not in standing]
         state = state.with_request(call.step, digests, placed, refused=refused)
         self._remember(state, plan, kept_texts(self._texts, results, state.placed), forgets)
@@ -425,7 +425,7 @@ class ContextCompiler:
 def _prefix_changed(state: ContextCompilerState, call: StepInput) -> bool:
     """Whether the request no longer begins with that of the step before."""
     previous = previous_prefix(state, call.step)
-    return previous is not None and not previous.begins(history_digests(call.messages))
+    return previous is not None and not previous.begins(call.digests)
 
 
 def _raise_required_failure(results: Sequence[SourceResult]) -> None:

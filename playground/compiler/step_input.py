@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playground.cancel import CancelToken
+from playground.compiler.history import history_digests
 from playground.compiler.manifest import EstimatorKind, EstimatorName, estimator_kind_of
 from playground.errors import InvalidInputError
 from playground.messages import Message, as_messages
@@ -22,11 +23,15 @@ OnWarning = Callable[[Mapping[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """What the host says of one model call; see ``ContextCompiler.before_model_call`` for the fields."""
+    """What the host says of one model call; see ``ContextCompiler.before_model_call`` for the fields.
+
+    ``digests`` are those of the messages, see ``history_digests``.
+    """
 
     run_id: str
     step: int
     messages: tuple[Message, ...]
+    digests: tuple[str, ...]
     input_tokens: int
     tail_kept: bool
     overhead_tokens: int
@@ -72,10 +77,12 @@ class StepInput:
             raise InvalidInputError(
                 f"accounting is a {type(accounting).__name__}.", remedy="Pass a mapping, or leave it out."
             )
+        history = as_messages(messages)
         return cls(
             run_id=run_id,
             step=whole_number(step, "step"),
-            messages=as_messages(messages),
+            messages=history,
+            digests=history_digests(history),
             input_tokens=spec.input_tokens,
             tail_kept=keeps_tail(spec.model_id),
             overhead_tokens=whole_number(overhead_tokens, "overhead_tokens"),

@@ -5,14 +5,16 @@
 Prints a table beside the figures of ``step_results.json``; ``RECORD_BENCH=1`` writes the new ones there. The
 history is ``recipe.history``: user texts, assistant texts with a tool call, results, answers. Frozen messages
 are the same values in every step, as a host holds them that keeps what it sent; dictionaries are read, counted
-and hashed anew. Two bounds are milliseconds, as documented; growth is a ratio. Times are processor time of this
-process, best of N, both sizes in turns.
+and hashed anew. The documented bounds, 5 ms and 20 ms, hold on the machine of the recorded figures when nobody
+else works there; elsewhere the gate is the ratio to writing the same 2,000 dictionaries as JSON in the same run.
+Times are processor time of this process, best of N, all in turns.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -30,6 +32,8 @@ pytestmark = pytest.mark.bench
 MODEL = {
     "provider": "anthropic", "model_id": "a-model", "context_window": 1_000_000, "max_output_tokens": 8_000
 }  # fmt: skip
+WRITTEN = 3.7  # ms; json.dumps of 2,000 messages on the machine of the recorded figures
+FROZEN_LIMIT, DICT_LIMIT = 5 / WRITTEN, 20 / WRITTEN
 MEMORY = create_working_memory(
     scope="s", goal="Ship the release.", constraints=["No downtime."] * 5, tasks={"list": ["Deploy"]}, now=0
 )
@@ -71,17 +75,19 @@ def reused_steps(count: int, *, frozen: bool) -> Iterator[Callable[[], Any]]:
         yield step
 
 
-@pytest.mark.parametrize(("shape", "limit"), [("frozen messages", 5.0), ("dictionaries", 20.0)])
+@pytest.mark.parametrize(("shape", "limit"), [("frozen messages", FROZEN_LIMIT), ("dictionaries", DICT_LIMIT)])
 def test_a_reused_step_is_quick_and_grows_no_faster_than_its_history(
     shape: str, limit: float, record: dict[str, float]
 ) -> None:
     frozen = shape == "frozen messages"
+    raw = history(2_000)
     with reused_steps(2_000, frozen=frozen) as small, reused_steps(4_000, frozen=frozen) as large:
-        short, long = best_of(25, small, large)
+        short, long, written = best_of(25, small, large, lambda: json.dumps(raw))
+    record[f"reused step, 2,000 {shape} / json.dumps of them, ratio"] = short / written
     record[f"reused step, 2,000 {shape}, ms"] = short
     record[f"reused step, 4,000 {shape}, ms"] = long
     record[f"reused step, {shape} 4,000 / 2,000, ratio"] = long / short
-    assert short < limit
+    assert short / written <= limit
     assert long / short <= 2.6
 
 
