@@ -6,8 +6,8 @@ Prints a table beside the figures of ``step_results.json``; ``RECORD_BENCH=1`` w
 history is ``recipe.history``: user texts, assistant texts with a tool call, results, answers. Frozen messages
 are the same values in every step, as a host holds them that keeps what it sent; dictionaries are read, counted
 and hashed anew. The documented bounds, 5 ms and 20 ms, hold on the machine of the recorded figures when nobody
-else works there; elsewhere the gate is the ratio to writing the same 2,000 dictionaries as JSON in the same run.
-Times are processor time of this process, best of N, all in turns.
+else works there; elsewhere the gate is the ratio to writing the same 2,000 dictionaries as JSON in the same
+run. Times are processor time of this process, best of N, all in turns.
 """
 
 from __future__ import annotations
