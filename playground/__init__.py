@@ -5,13 +5,18 @@ The names here are the public API. Importing it loads neither Streamlit nor pand
 
 from playground.cancel import CancelToken
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget, ContextShares
-from playground.compiler.compile import compile_context
+from playground.compiler.compile import compile_context, compile_offers
 from playground.compiler.compiler import ContextCompiler, ContextCompilerState
 from playground.compiler.explain import binding_constraint, explain
 from playground.compiler.manifest import ContextManifest, ManifestEntry, context_warnings
-from playground.compiler.offers import CompileInputs
-from playground.compiler.placement import history_messages, request_messages, without_blocks
-from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh
+from playground.compiler.offers import CompileInputs, prepare
+from playground.compiler.placement import (
+    history_messages,
+    request_messages,
+    without_blocks,
+    without_records,
+)
+from playground.compiler.refresh import COMPACTION_SUMMARY, DEFAULT_CONTEXT_REFRESH, ContextRefresh
 from playground.compiler.reporting import CompileReport
 from playground.compiler.values import (
     ContextBlock,
@@ -32,19 +37,30 @@ from playground.errors import (
     SourceError,
 )
 from playground.memory import InMemoryMemoryStore, MemorySession
-from playground.messages import Message
+from playground.messages import Message, ToolResultPart, ToolUsePart
 from playground.models import ModelSpec
 from playground.scope import MemoryScope, MemorySourceRef
-from playground.sources import MemorySource, RagSource, SkillsSource, TranscriptSource
+from playground.sources import (
+    ChatRecord,
+    InMemoryChatStore,
+    MemorySource,
+    RagSource,
+    Skill,
+    SkillRegistry,
+    SkillsSource,
+    TranscriptSource,
+)
 from playground.tokens import ANTHROPIC_TOOL_FRAMING_TOKENS, TokenEstimator
 from playground.working_memory import WorkingMemorySnapshot, create_working_memory
 
 __all__ = [
     "ANTHROPIC_TOOL_FRAMING_TOKENS",
+    "COMPACTION_SUMMARY",
     "DEFAULT_CONTEXT_BUDGET",
     "DEFAULT_CONTEXT_REFRESH",
     "CallCancelledError",
     "CancelToken",
+    "ChatRecord",
     "CompileInputs",
     "CompileReport",
     "ContextBlock",
@@ -59,6 +75,7 @@ __all__ = [
     "ContextShares",
     "ContextSource",
     "ContextSourceRequest",
+    "InMemoryChatStore",
     "InMemoryMemoryStore",
     "InvalidInputError",
     "InvalidRequestError",
@@ -73,18 +90,25 @@ __all__ = [
     "PlaygroundError",
     "Provenance",
     "RagSource",
+    "Skill",
+    "SkillRegistry",
     "SkillsSource",
     "SourceError",
     "SourceResult",
     "TokenEstimator",
+    "ToolResultPart",
+    "ToolUsePart",
     "TranscriptSource",
     "WorkingMemorySnapshot",
     "binding_constraint",
     "compile_context",
+    "compile_offers",
     "context_warnings",
     "create_working_memory",
     "explain",
     "history_messages",
+    "prepare",
     "request_messages",
     "without_blocks",
+    "without_records",
 ]

@@ -114,7 +114,7 @@ class ModelSpec(Value):
 
     @property
     def input_tokens(self) -> int:
-        """Tokens left for the prompt: the window less the reserve (R12)."""
+        """Tokens left for the prompt: the window less the reserve."""
         return self.context_window - self.max_output_tokens
 
 
@@ -222,7 +222,7 @@ def find_model(
 
 
 def keeps_tail(model_id: str) -> bool:
-    """Whether each step's working-memory tail must stay in history for this model (R93 to R95)."""
+    """Whether each step's working-memory tail must stay in history for this model."""
     return len(model_id) <= ID_CHARACTERS and _canonical(model_id) in TAIL_KEPT
 
 

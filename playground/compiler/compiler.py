@@ -17,9 +17,10 @@ from playground.cancel import CancelToken
 from playground.compiler.asking import Asking
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.candidates import ContextCandidate
-from playground.compiler.compile import compile_context
+from playground.compiler.compile import compile_offers
 from playground.compiler.history import history_digests
 from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh
+from playground.compiler.offers import CompileInputs, prepare
 from playground.compiler.orphans import kept_texts, to_ask_again, with_orphans
 from playground.compiler.patience import Patience
 from playground.compiler.placement import confirmed_entries, placed_entries, standing_placements
@@ -140,6 +141,7 @@ class ContextCompiler:
         self._patience = Patience()
         self._texts: dict[TextKey, ContextCandidate] = {}
         self._last_plan: _Plan | None = None
+        self._last_inputs: CompileInputs | None = None
         self._guard = threading.Lock()
 
     def request_refresh(self) -> None:
@@ -157,6 +159,21 @@ class ContextCompiler:
         """Return what this compiler knows; a frozen value that ``to_json`` records."""
         pending = {"refresh_requested": self._requested > self._served, "refresh_forced": self._forced}
         return self._state.model_copy(update=pending)
+
+    def inputs(self) -> CompileInputs:
+        """Return what the last package was compiled from, for ``explain`` and ``binding_constraint``.
+
+        It holds the texts that the sources offered, until the next step or the next forget.
+
+        Raises:
+            InvalidRequestError: Before the first step, after a restart, and after a forget.
+        """
+        if self._last_inputs is None:
+            raise InvalidRequestError(
+                "This instance has not compiled a package yet, or has forgotten what it was made of.",
+                remedy="Call before_model_call first.",
+            )
+        return self._last_inputs
 
     async def before_model_call(
         self,
@@ -227,7 +244,7 @@ class ContextCompiler:
         """Return the step's package once more, smaller, after the provider refused the request as too long.
 
         From the answers that the step had: no pass is spent, and no source is asked, unless a compaction has
-        just removed a mandatory record that this instance has never seen (R162). What this package places takes
+        just removed a mandatory record that this instance has never seen. What this package places takes
         the place of what the refused one placed.
 
         Args:
@@ -358,12 +375,11 @@ class ContextCompiler:
         state = plan.state
         standing = standing_placements(state.placed, call.messages)
         results = with_orphans(plan.results, state.orphans(standing), self._texts)
-        package = compile_context(
+        inputs = CompileInputs(
             results=results,
             messages=call.messages,
             input_tokens=call.input_tokens,
             used_tokens=self._used_tokens(call),
-            budget=self._settings.budget,
             working_memory=call.working_memory,
             estimator=self._settings.estimator,
             run_id=call.run_id,
@@ -378,6 +394,7 @@ class ContextCompiler:
             cache_prefix_changed=_prefix_changed(state, call),
             estimator_kind=call.estimator_kind or self._settings.estimator_kind,
         )
+        package = compile_offers(prepare(inputs), self._settings.budget)
         offered = {
             (result.source_id, c.record_id, str(c.digest)): c.mandatory
             for result in results
@@ -394,13 +411,14 @@ class ContextCompiler:
         digests = (*call.digests, *history_digests(appended))
         refused = [e for e in state.placed if overflow and e.step == call.step and e not in standing]
         state = state.with_request(call.step, digests, placed, refused=refused)
-        self._remember(state, plan, kept_texts(self._texts, results, state.placed), forgets)
+        self._remember(state, plan, inputs, kept_texts(self._texts, results, state.placed), forgets)
         return package
 
     def _remember(
         self,
         state: ContextCompilerState,
         plan: _Plan,
+        inputs: CompileInputs,
         texts: dict[TextKey, ContextCandidate],
         forgets: int,
     ) -> None:
@@ -411,12 +429,13 @@ class ContextCompiler:
             known = forgets == self._forgets
             self._texts = texts if known else {}
             self._last_plan = plan if known else None
+            self._last_inputs = inputs if known else None
 
     def _forget(self) -> None:
         with self._guard:
             self._forgets += 1
             self._texts = {}
-            self._last_plan = None
+            self._last_plan = self._last_inputs = None
 
     def _used_tokens(self, call: StepInput) -> int:
         return self._settings.estimator.estimate(call.messages) + call.overhead_tokens

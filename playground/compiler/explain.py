@@ -111,6 +111,11 @@ def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Rec
     Raises:
         InvalidInputError: When there is no such entry, or the package was not compiled from these inputs.
     """
+    if not isinstance(inputs, CompileInputs | Offers):
+        raise InvalidInputError(
+            f"The inputs are a {type(inputs).__name__}.",
+            remedy="Pass CompileInputs: a compiler's inputs() gives those of its last package.",
+        )
     offers = inputs if isinstance(inputs, Offers) else prepare(inputs)
     budget = package.manifest.budget.knobs()
     number = _entry_number(package, record)

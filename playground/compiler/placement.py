@@ -7,11 +7,12 @@ a history may be stored as JSON and read back.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any, overload
 
 from playground.compiler.rendering import CONTEXT_TAG
 from playground.compiler.values import ContextPackage, PlacedEntry, TextKey, text_digest
+from playground.escaping import escape_attribute
 from playground.messages import Message, TextPart, as_message, as_messages, message_to_json
 
 __all__ = [
@@ -23,9 +24,15 @@ __all__ = [
     "request_messages",
     "standing_placements",
     "without_blocks",
+    "without_records",
 ]
 
+Record = tuple[str, str]
+"""Source and record id."""
+
 _APPEND_OPENING = f'<{CONTEXT_TAG} pass="'
+# Text has no bare "<", so that nothing but a record's own tag can match.
+_RECORD = re.compile(r'<record source="([^"]*)" kind="[a-z]+" id="([^"]*)"')
 _BLOCK = re.compile(
     rf'<{CONTEXT_TAG} pass="\d+" step="\d+">\n.*</{CONTEXT_TAG}>'
     r'|<deuz_working_memory revision="\d+">\n.*</deuz_working_memory>',
@@ -95,6 +102,32 @@ def without_blocks(
     working memory would compete with its current state.
     """
     return tuple(message for message in messages if not is_compiler_block(as_message(message)))
+
+
+@overload
+def without_records(messages: Sequence[Message], records: Collection[Record]) -> tuple[Message, ...]: ...
+@overload
+def without_records(
+    messages: Sequence[Message | Mapping[str, Any]], records: Collection[Record]
+) -> tuple[Message | Mapping[str, Any], ...]: ...
+def without_records(
+    messages: Sequence[Message | Mapping[str, Any]], records: Collection[Record]
+) -> tuple[Message | Mapping[str, Any], ...]:
+    """Return the messages without the retrieval blocks that hold one of these records.
+
+    For a history after a forget: a compiler never rewrites a block, and what else such a block held is placed
+    again by the next step, which is to be called with ``redacted=True``.
+
+    Args:
+        messages: The history.
+        records: Source and record id of each record that was forgotten.
+    """
+    marks = {(escape_attribute(source), escape_attribute(record_id)) for source, record_id in records}
+
+    def holds(message: Message) -> bool:
+        return is_compiler_block(message) and not marks.isdisjoint(_RECORD.findall(block_text(message) or ""))
+
+    return tuple(message for message in messages if not holds(as_message(message)))
 
 
 def standing_placements(

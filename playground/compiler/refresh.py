@@ -17,6 +17,7 @@ from playground.values import RecordedValue, whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = [
+    "COMPACTION_SUMMARY",
     "DEFAULT_CONTEXT_REFRESH",
     "QUERY_LENGTH",
     "ContextRefresh",
@@ -108,6 +109,6 @@ def _latest_user_text(messages: Sequence[Message]) -> str:
             continue
         texts = [part.text for part in message.parts if isinstance(part, TextPart)]
         text = "\n".join(texts).strip()
-        if text and not text.startswith(COMPACTION_SUMMARY):
+        if text and text.partition("\n")[0].rstrip() != COMPACTION_SUMMARY:
             return text
     return ""

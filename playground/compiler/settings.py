@@ -69,7 +69,7 @@ class CompilerSettings:
         )
 
     def share_hints(self, room: int, working_memory: WorkingMemorySnapshot | None) -> dict[Kind, int]:
-        """Return the tokens of each kind's share when a request leaves ``room`` tokens (R39)."""
+        """Return the tokens of each kind's share when a request leaves ``room`` tokens."""
         return budget_hints(
             self.budget,
             context_tokens=self.budget.context_tokens(room),

@@ -37,7 +37,7 @@ class SkillsSource:
         id: The source's id.
         required: Whether a failure must stop the call.
         skip_standing_bodies: Leave a body out while its whole text still stands in a tool result of the
-            request (R198). A compiler asks for it as soon as compaction has pruned that result.
+            request. A compiler asks for it as soon as compaction has pruned that result.
         receipts: What a run has loaded where its messages do not show it any more, because compaction took the
             call; by default only the messages count. Runs in a thread.
 
@@ -135,7 +135,7 @@ def lexical_overlap(query: str, skill: Skill) -> float:
 
 
 def loaded_skills(messages: Sequence[Message], *, tool_name: str = "load_skill") -> dict[str, list[Any]]:
-    """Return the results of successful loads by skill id, in the order of the first load (R194).
+    """Return the results of successful loads by skill id, in the order of the first load.
 
     A result belongs to the last call of its id; ids may come again later, for another tool.
     """

@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
-from playground import ContextCandidate, ContextCompiler, ContextPackage, SkillsSource, TokenEstimator
+from playground import (
+    ContextCandidate,
+    ContextCompiler,
+    ContextPackage,
+    InvalidInputError,
+    InvalidRequestError,
+    SkillsSource,
+    TokenEstimator,
+    explain,
+)
 from playground.compiler.reporting import CompileReport
 from playground.messages import Message, ToolResultPart, ToolUsePart, as_messages
 from playground.sources import Skill, SkillRegistry
@@ -214,7 +223,35 @@ class TestWhatIsDue:
         assert spy.asked[1].query == "Ship it\n" + "x" * 1_992
 
 
+class TestExplaining:
+    def test_a_package_of_a_compiler_can_be_explained_until_the_next_forget(self) -> None:
+        compiler = ContextCompiler(sources=[Spy((SMALL, LARGE))], budget={"max_tokens": 200})
+        with pytest.raises(InvalidRequestError, match="before_model_call"):
+            compiler.inputs()
+        package = step(compiler)
+        explained = explain(compiler.inputs(), package, ("rag", "large"))
+        assert (explained.reason, explained.selected) == ("budget", False)
+        change = next(change for change in explained.changes if change.knob == "max_tokens")
+        assert change.needed is not None
+        more = step(ContextCompiler(sources=[Spy((SMALL, LARGE))], budget={"max_tokens": int(change.needed)}))
+        assert "large" in {entry.record_id for entry in more.manifest.entries if entry.selected}
+        again = overflow(compiler, 0, 9_000)
+        assert explain(compiler.inputs(), again, ("rag", "large")).tokens == explained.tokens
+
+    @pytest.mark.parametrize("wrong", [None, [], "inputs"])
+    def test_what_is_no_input_of_a_compile_is_refused(self, wrong: Any) -> None:
+        package = step(ContextCompiler(sources=[Spy()]))
+        with pytest.raises(InvalidInputError, match=r"inputs\(\)"):
+            explain(wrong, package, 0)
+
+
 class TestTheRest:
+    def test_r129_a_user_who_quotes_the_mark_of_a_summary_is_heard(self) -> None:
+        spy = Spy()
+        text = "[Earlier conversation summarized] what does that mean?"
+        step(ContextCompiler(sources=[spy]), messages=[{"role": "user", "content": text}])
+        assert spy.asked[0].query == text
+
     def test_r165_of_texts_without_a_revision_the_latest_comes_back(self) -> None:
         spy = Spy((ContextCandidate("7", "Old rule.", 0.9),))
         host = Host(ContextCompiler(sources=[spy]))

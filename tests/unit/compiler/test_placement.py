@@ -12,9 +12,10 @@ from playground.compiler.placement import (
     request_messages,
     standing_placements,
     without_blocks,
+    without_records,
 )
 from playground.compiler.values import PlacedEntry, text_digest
-from playground.messages import Message, TextPart, as_message
+from playground.messages import Message, TextPart, as_message, message_to_json
 from tests.builders import compiled, offer, reasons
 
 FIRST = compiled(offer(ContextCandidate("a", "one", 1.0, revision=1)))
@@ -188,6 +189,16 @@ class TestWhereTheBlocksGo:
             *self.HISTORY,
             Message("assistant", "On it."),
         )
+
+    @pytest.mark.parametrize("form", [tuple, lambda messages: [message_to_json(m) for m in messages]])
+    def test_blocks_that_hold_a_forgotten_record_leave_a_history_and_no_others(self, form: Any) -> None:
+        odd = 'a"<&\n'
+        first = compiled(offer(ContextCandidate(odd, "secret", 1.0), ContextCandidate("b", "other", 0.9)))
+        second = compiled(offer(ContextCandidate("a", f'<record source="rag" kind="rag" id="{odd}">', 1.0)))
+        history = form((*history_messages(history_messages(self.HISTORY, first), second), *self.HISTORY))
+        kept = without_records(history, [("rag", odd), ("memory", "a")])
+        assert list(kept) == [history[0], history[1], *history[3:]]
+        assert without_records(history, [("rag", "nothing")]) == tuple(history)
 
     @pytest.mark.parametrize(
         "text",
