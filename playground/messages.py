@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
@@ -149,7 +151,8 @@ class Message(_WorkedOut):
 def as_message(value: Message | Mapping[str, Any]) -> Message:
     """Return a message from a value or a dictionary in either spelling (``toolUseId`` or ``tool_use_id``).
 
-    A tool result may call its result ``content``, as providers do.
+    A tool result may call its result ``content``, as providers do; the ``tool_calls`` and ``tool_call_id`` of
+    OpenAI's Chat Completions are read too.
 
     Raises:
         InvalidInputError: When the role is unknown or a known part lacks a field.
@@ -162,6 +165,8 @@ def as_message(value: Message | Mapping[str, Any]) -> Message:
             remedy="Pass a Message or a dictionary with role and content.",
         )
     content = value.get("content")
+    if "tool_calls" in value or "tool_call_id" in value:
+        content = _from_chat_completions(value)
     if not isinstance(content, str):
         if not isinstance(content, Sequence) or isinstance(content, bytes):
             raise InvalidInputError("A message has no content.", remedy="Give a string or a list of parts.")
@@ -231,6 +236,30 @@ def decode_bytes(value: Any) -> Any:
     if isinstance(value, _LISTS):
         return [decode_bytes(item) for item in value]
     return value
+
+
+def _from_chat_completions(value: Mapping[str, Any]) -> list[Any]:
+    """Return the parts of a message whose tool calls, or whose answered call, stand beside its content."""
+    content = value.get("content")
+    if value.get("tool_call_id") is not None:
+        return [{"type": "tool_result", "tool_use_id": value["tool_call_id"], "result": content}]
+    texts = [{"type": "text", "text": content}] if content and isinstance(content, str) else content
+    parts: list[Any] = [*(texts or ())]
+    calls = value.get("tool_calls") or ()
+    if not isinstance(calls, list | tuple):
+        raise InvalidInputError("A message's tool_calls are not a list.", remedy="Give a list of calls.")
+    for call in calls:
+        function = call.get("function") if isinstance(call, _MAPPINGS) else None
+        if not isinstance(function, _MAPPINGS):
+            raise InvalidInputError("A tool call names no function.", remedy="Give id and function.")
+        arguments = function.get("arguments")
+        # What is no JSON stays the text that the model wrote.
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+        parts.append(
+            {"type": "tool_use", "id": call.get("id"), "name": function.get("name"), "input": arguments}
+        )
+    return parts
 
 
 def _as_part(value: Any) -> Part:

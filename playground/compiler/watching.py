@@ -54,9 +54,12 @@ class Watch:
         return package
 
     def warn(self, call: StepInput, warning: Mapping[str, Any]) -> None:
-        """Hand a warning to the step's callback, or to the compiler's."""
+        """Hand a warning to the step's callback, or to the compiler's; to the log where there is none."""
         callback = call.on_warning or self.on_warning
-        if callback is not None:
+        if callback is None:
+            # Not the message: what a source raised may quote its content.
+            _log.warning("%s: %s", warning.get("type"), warning.get("setting"))
+        else:
             _quietly(callback, warning)
 
     def _now(self) -> int | None:

@@ -63,6 +63,11 @@ class RagSource:
         self.required = checked_flag(required, "required")
         self._retrieve = retrieve
         self._takes_charge = _takes(retrieve, 4)
+        if not self._takes_charge and not _takes(retrieve, 3):
+            raise InvalidInputError(
+                "retrieve cannot be called with a query, top_k and a signal.",
+                remedy="Give it three parameters; it may ignore the signal.",
+            )
 
     async def query(self, request: ContextSourceRequest) -> list[ContextCandidate]:
         """Retrieve up to ``request.limit`` chunks; a function that answers more is not cut here.

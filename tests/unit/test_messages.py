@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -175,3 +175,33 @@ def test_the_input_dictionaries_are_not_changed() -> None:
     before = json.dumps(data)
     as_message(data)
     assert json.dumps(data) == before
+
+
+class TestChatCompletions:
+    """The shape of OpenAI's Chat Completions, which hosts hold as dictionaries."""
+
+    CALL: ClassVar[dict[str, Any]] = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "read", "arguments": '{"path": "a.py"}'},
+    }
+
+    @pytest.mark.parametrize("content", [None, "", "Let me look."])
+    def test_tool_calls_beside_the_content_are_calls(self, content: str | None) -> None:
+        message = as_message({"role": "assistant", "content": content, "tool_calls": [self.CALL]})
+        text = (TextPart(content),) if content else ()
+        assert message.parts == (*text, ToolUsePart("c1", "read", {"path": "a.py"}))
+
+    def test_arguments_that_are_no_json_stay_what_the_model_wrote(self) -> None:
+        call = {**self.CALL, "function": {"name": "read", "arguments": '{"path": '}}
+        (part,) = as_message({"role": "assistant", "content": None, "tool_calls": [call]}).parts
+        assert part == ToolUsePart("c1", "read", '{"path": ')
+
+    def test_a_tools_answer_is_the_result_of_its_call(self) -> None:
+        message = as_message({"role": "tool", "tool_call_id": "c1", "content": "print(1)"})
+        assert message == Message("tool", (ToolResultPart("c1", "print(1)"),))
+
+    @pytest.mark.parametrize("calls", [3, ["read"], [{"id": "c1"}], [{**CALL, "id": None}]])
+    def test_malformed_calls_are_refused(self, calls: Any) -> None:
+        with pytest.raises(InvalidInputError):
+            as_message({"role": "assistant", "content": None, "tool_calls": calls})

@@ -298,6 +298,13 @@ class TestTheRest:
         step(compiler, 1, refresh=True)
         assert [warning["setting"] for warning in ours] == ["a", "b"]
 
+    def test_r144_where_nobody_listens_a_failure_is_in_the_log_without_its_text(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        step(ContextCompiler(sources=[Spy(id="wiki", fails=RuntimeError("SECRET"))]))
+        assert "context-source-failed: wiki" in caplog.text
+        assert "SECRET" not in caplog.text
+
     def test_r135_r153_a_plain_function_that_blocks_is_bounded_too(self) -> None:
         over, warnings = threading.Event(), list[Mapping[str, Any]]()
         compiler = ContextCompiler(

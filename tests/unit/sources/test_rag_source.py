@@ -188,3 +188,9 @@ def test_what_retrieve_raises_reaches_the_caller_as_it_is() -> None:
 def test_scores_are_compared_at_six_decimals_and_the_way_of_finding_is_kept() -> None:
     (found,) = ask(RagSource(retrieve=lambda *_: [Chunk("a", 3, 0.12345678, "hybrid")]))
     assert (found.score, found.match) == (0.123457, "hybrid")
+
+
+@pytest.mark.parametrize("retrieve", [lambda query: [], lambda query, k: [], lambda a, b, c, d, e: []])
+def test_a_function_that_could_never_be_called_is_refused_at_once(retrieve: Any) -> None:
+    with pytest.raises(InvalidInputError, match="three parameters"):
+        RagSource(retrieve)
