@@ -64,7 +64,7 @@ def notice_text(notice: Notice) -> None:
 
 
 def knob_table(view: BindingView) -> None:
-    """Show the changes that would relax the limit, some of them folded, then the knobs without effect."""
+    """Show the changes that would relax the limit, some of them folded, then the other knobs."""
     if not view.rows and not view.idle:
         return
     heads = "<tr><th>Would relax it</th><th>Change</th><th>Lets in</th></tr>"
@@ -74,7 +74,7 @@ def knob_table(view: BindingView) -> None:
         folded = _knobs("".join(rows[len(view.rows) :]))
         parts.append(f"<details><summary>{len(view.more)} more</summary>{folded}</details>")
     if view.idle:
-        idle = f'<td colspan="2">{_text(view.idle)}</td><td>no effect now</td>'
+        idle = f'<td colspan="2">{_text(view.idle)}</td><td>no gain without a loss</td>'
         parts.append(_knobs(f'<tr class="cp-idle">{idle}</tr>'))
     st.html(f'<div class="cp-changes">{"".join(parts)}</div>')
 

@@ -54,7 +54,7 @@ class BindingView:
     more: tuple[BindingRow, ...]
     """The other changes with an effect, to be unfolded."""
     idle: str
-    """Knobs without an effect now, in one line; empty when there are none."""
+    """Knobs of which no value was found that lets the record in and costs none; empty when there are none."""
     action: KnobAction | None
 
 

@@ -382,6 +382,12 @@ def test_an_empty_question_skips_the_sources_and_says_so(app: AppTest) -> None:
     assert "Nothing" in strip(app).values()
 
 
+def test_knobs_that_help_only_at_a_loss_are_not_said_to_have_no_effect() -> None:
+    page = pages_html(opened(project="bank-support", search="lexical"))
+    assert "<td>no gain without a loss</td>" in page
+    assert "no effect" not in page
+
+
 def test_without_the_embedding_model_lexical_search_goes_on_and_is_offered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

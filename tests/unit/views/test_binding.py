@@ -11,6 +11,7 @@ from playground.compiler.knobs import Knob
 from playground.compiler.offers import Offers
 from playground.views.binding import BindingView, binding_view
 from playground.views.binding_trial import Positions, Record, trial_of
+from playground.views.knob_action import knob_name
 from playground.views.knobs import KNOBS, SHARE_KNOBS, budget_of, effective_shares
 from tests.unit.views.compiles import offers, package
 from tests.unit.views.manifests import entry, manifest
@@ -72,6 +73,20 @@ def test_the_button_sets_a_position_the_control_has_and_it_really_lets_the_recor
 
 def test_knobs_without_effect_stand_in_one_row() -> None:
     assert view(max_tokens=1_024).idle.startswith("Ratio, working memory")
+
+
+@pytest.mark.parametrize("max_tokens", [700, 1_024, 1_500])
+def test_no_position_of_an_idle_knob_lets_the_record_in_without_a_loss(max_tokens: int) -> None:
+    prepared, stand = offers(), {**DEFAULTS, "max_tokens": float(max_tokens)}
+    binding = binding_constraint(prepared, compile_offers(prepared, budget_of(stand)))
+    trial, names = trial_of(prepared), view(max_tokens=max_tokens).idle.casefold().split(", ")
+    idle = [knob for knob in KNOBS if knob_name(knob).casefold() in names]
+    assert idle
+    for knob in idle:
+        spec = KNOBS[knob]
+        for steps in range(0, round((spec.most - spec.least) / spec.step) + 1, 5):
+            chosen = trial({**stand, knob: spec.least + steps * spec.step})
+            assert binding.record not in chosen or not trial(stand) <= chosen
 
 
 def test_the_ratio_binds_when_max_tokens_would_allow_more() -> None:
