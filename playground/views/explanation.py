@@ -18,7 +18,7 @@ from playground.views.explanation_sentence import explanation_sentence
 from playground.views.knob_action import (
     ChangeAction,
     Title,
-    knob_action,
+    nearest_action,
     small,
 )
 from playground.views.palette import Slot
@@ -116,7 +116,7 @@ def explanation_view(
     found = explained_changes(explanation.changes, kinder)
     before = _before(explanation, manifest, title)
     actions = [
-        knob_action([change], manifest, record, title=title, positions=positions, trial=trial)
+        nearest_action(change, manifest, record, title=title, positions=positions, trial=trial)
         for change in found.to_apply
     ]
     return ExplanationView(

@@ -37,7 +37,10 @@ def _duplicate(explanation: Explanation, title: Title) -> Sentence:
         return (("It was offered twice; the better of the two is considered.", False),)
     # The title is foreign text and never split at marks.
     name = title(*explanation.instead) if explanation.instead else ""
-    return (("The same text is there already, as ", False), (name, True), (".", False))
+    end = "" if name.endswith((".", "!", "?", "…")) else "."
+    return tuple(
+        part for part in (("The same text is there already, as ", False), (name, True), (end, False)) if part[0]
+    )
 
 
 def _selected(explanation: Explanation) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "knob_action",
     "knob_name",
     "knob_written",
+    "nearest_action",
     "reach",
     "sentence_case",
     "small",
@@ -91,6 +92,42 @@ def knob_action(
     return swap
 
 
+def nearest_action(
+    change: KnobChange[Knob],
+    manifest: ContextManifest,
+    record: Record,
+    *,
+    title: Title,
+    positions: Mapping[Knob, float],
+    trial: Trial,
+) -> KnobAction | None:
+    """Return the position nearest to a change that lets a record in, saying what it costs.
+
+    Of the two positions beside the change, one that costs no record comes first.
+
+    Args:
+        change: What is needed.
+        manifest: The compile.
+        record: The record to let in.
+        title: What people call a record, from source and record id.
+        positions: Where the controls stand.
+        trial: Which records are selected with the controls at other positions.
+    """
+    now = frozenset((entry.source, entry.record_id) for entry in manifest.entries if entry.selected)
+    tried = _nearest(change, positions)
+    for positions_tried in (tried[:2], *([position] for position in tried[2:])):
+        chosen = {spot: trial({**positions, change.knob: spot}) for spot in positions_tried}
+        gone = {spot: sorted(now - records) for spot, records in chosen.items() if record in records}
+        if gone:
+            position = min(gone, key=lambda spot: bool(gone[spot]))
+            value = knob_written(change.knob, {**positions, change.knob: position})
+            label = f"Set {small(knob_name(change.knob))} to {value}"
+            return KnobAction(
+                ((change.knob, position),), label, sentence_case(swaps_text(gone[position], title))
+            )
+    return None
+
+
 def reach(change: KnobChange[Knob], positions: Mapping[Knob, float]) -> float | None:
     """Return the position of a control that reaches a change; ``None`` where none does."""
     return None if change.needed is None else position_for(change.knob, change.needed, positions)
@@ -111,7 +148,7 @@ def candidates_action(
     now: frozenset[Record],
     title: Title,
 ) -> ChangeAction | None:
-    """Return the first position of the candidates control that lets a record in, the sources asked again.
+    """Return the nearest position of the candidates control that lets a record in, the sources asked again.
 
     Args:
         change: What is needed of the candidates that were answered; asked for another number, a source may rank
@@ -125,9 +162,10 @@ def candidates_action(
         return None
     step, more = CANDIDATES.step, change.needed > change.current
     whole = math.ceil(change.needed / step) if more else math.floor(change.needed / step)
-    for steps in range(STEPS_TRIED):
-        position = round((whole + (steps if more else -steps)) * step)
-        if CANDIDATES.least <= position <= CANDIDATES.most:
+    needed = change.needed
+    tried = (round((whole + (steps if more else -steps)) * step) for steps in range(-1, STEPS_TRIED))
+    for position in sorted(tried, key=lambda position: abs(position - needed)):
+        if CANDIDATES.least <= position <= CANDIDATES.most and position != change.current:
             chosen = selected_at(position)
             if record in chosen:
                 label = f"Set {small(CANDIDATES.label)} to {CANDIDATES.written(position)}"
@@ -144,11 +182,7 @@ def knob_name(knob: Knob) -> str:
 
 def knob_written(knob: Knob, positions: Mapping[Knob, float]) -> str:
     """Write a control's value as the sidebar shows it: for a share, its effective part."""
-    kind = next((kind for kind, share in SHARE_KNOBS.items() if share == knob), None)
-    if kind is None:
-        return KNOBS[knob].written(positions[knob])
-    shares = effective_shares({other: positions[share] for other, share in SHARE_KNOBS.items()})
-    return KNOBS[knob].written(shares[kind])
+    return KNOBS[knob].written(_effective(knob, positions))
 
 
 def small(name: str) -> str:
@@ -159,6 +193,28 @@ def small(name: str) -> str:
 def sentence_case(text: str) -> str:
     """Return a text as it stands at the start of a sentence."""
     return text[:1].upper() + text[1:]
+
+
+def _effective(knob: Knob, positions: Mapping[Knob, float]) -> float:
+    """What a control's position means: for a share, its effective part."""
+    kind = next((kind for kind, share in SHARE_KNOBS.items() if share == knob), None)
+    if kind is None:
+        return positions[knob]
+    return effective_shares({other: positions[share] for other, share in SHARE_KNOBS.items()})[kind]
+
+
+def _nearest(change: KnobChange[Knob], positions: Mapping[Knob, float]) -> list[float]:
+    """The positions around a change, by how far what they mean is from it."""
+    first, spec, needed = reach(change, positions), KNOBS[change.knob], change.needed
+    if first is None or needed is None:
+        return []
+    here = positions[change.knob]
+    step = spec.step if first > here else -spec.step
+    tried = [round(first + number * step, 6) for number in range(-1, STEPS_TRIED)]
+    allowed = [spot for spot in tried if spec.least <= spot <= spec.most and spot != here]
+    return sorted(
+        allowed, key=lambda spot: abs(_effective(change.knob, {**positions, change.knob: spot}) - needed)
+    )
 
 
 def _steps(change: KnobChange[Knob], positions: Mapping[Knob, float]) -> list[float]:

@@ -14,7 +14,7 @@ from playground.compiler.offers import CompileInputs, prepare
 from playground.views.binding_trial import trial_of
 from playground.views.explanation import ExplanationView, explanation_view
 from playground.views.explanation_sentence import explanation_sentence
-from playground.views.knob_action import ChangeAction, candidates_action
+from playground.views.knob_action import ChangeAction, candidates_action, nearest_action
 from playground.views.knobs import KNOBS
 from playground.views.record_key import record_key
 from playground.views.record_text import RecordText
@@ -194,9 +194,60 @@ def test_a_duplicate_names_its_twin_and_foreign_titles_are_never_read_as_marks()
     assert found == (("The same text is there already, as ", False), (HOSTILE, True), (".", False))
 
 
+@pytest.mark.parametrize("title", ["It is paid.", "Is it paid?", "It is paid…"])
+def test_a_title_that_ends_its_own_sentence_gets_no_second_dot(title: str) -> None:
+    found = explanation_sentence(explanation(reason="duplicate", instead=("rag", "2")), lambda *_: title)
+    assert plain(found) == f"The same text is there already, as {title}"
+
+
 def test_a_record_dropped_at_rendering_says_by_how_much_the_blocks_were_over() -> None:
     found = explanation_sentence(explanation(over_by=3), lambda *_: "x")
     assert plain(found).endswith("the blocks were 3 tokens over the budget.")
+
+
+# The position a button names
+
+
+def pressed(
+    needed: float, selected_at: Mapping[int, set[str]], *, now: int = 2_048
+) -> tuple[float, str] | None:
+    """Position and note of the button of max tokens; record 9 is to get in, what the manifest selects stays."""
+    compiled = package(offers(), max_tokens=1_024)
+    inside = {(entry.source, entry.record_id) for entry in compiled.manifest.entries if entry.selected}
+
+    def selected(positions: Mapping[Knob, float]) -> frozenset[tuple[str, str]]:
+        found = selected_at.get(round(positions["max_tokens"]))
+        return (
+            frozenset() if found is None else frozenset(inside | {("rag", "9")}) - {("rag", i) for i in found}
+        )
+
+    action = nearest_action(
+        KnobChange("max_tokens", now, needed),
+        compiled.manifest,
+        ("rag", "9"),
+        title=lambda _, record: f"Chunk {record}",
+        positions={**DEFAULTS, "max_tokens": now},
+        trial=selected,
+    )
+    return None if action is None else (action.positions[0][1], action.note)
+
+
+def test_a_button_names_the_nearest_position_that_lets_the_record_in_on_either_side() -> None:
+    assert pressed(500, {448: {"0"}, 512: {"1"}}) == (512, "Swaps with Chunk 1")
+    assert pressed(2_120, {2_112: {"0"}, 2_176: {"0"}}) == (2_112, "Swaps with Chunk 0")
+
+
+def test_the_free_one_of_two_neighbours_is_named_first() -> None:
+    assert pressed(500, {448: set(), 512: {"1"}}) == (448, "")
+
+
+def test_a_nearer_position_that_swaps_comes_before_a_free_one_farther_away() -> None:
+    assert pressed(2_200, {2_240: {"0"}, 2_304: set()}) == (2_240, "Swaps with Chunk 0")
+
+
+def test_where_no_position_nearby_lets_the_record_in_there_is_no_button() -> None:
+    assert pressed(500, {64: set()}) is None
+    assert pressed(2_050, {2_048: set()}) is None
 
 
 # The candidates control
@@ -216,6 +267,12 @@ def limited(needed: float | None, selected_at: Mapping[int, set[str]]) -> Change
 def test_the_candidates_button_takes_a_position_of_the_control_that_was_tried() -> None:
     found = limited(25, {24: set(), 20: {"1", "2"}})
     assert found == ChangeAction((("candidates", 20),), "Set candidates per source to 20")
+
+
+def test_the_nearest_position_of_the_candidates_comes_first_on_either_side() -> None:
+    found = limited(27, {24: {"1", "2"}, 28: {"1", "2"}})
+    assert found is not None
+    assert found.positions == (("candidates", 28),)
 
 
 def test_the_candidates_button_says_what_it_costs() -> None:
