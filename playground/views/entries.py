@@ -8,6 +8,7 @@ import pandas as pd
 
 from playground.compiler.manifest import ContextManifest, ManifestEntry, Reason
 from playground.views.direction import without_overrides
+from playground.views.knob_action import sentence_case
 from playground.views.panes import Shown
 from playground.views.record_text import RecordTexts
 from playground.views.words import KIND_LABELS, plural
@@ -66,5 +67,5 @@ def entries_table(
 
 def _words(entry: ManifestEntry, texts: RecordTexts) -> tuple[str, str]:
     text = texts.get((entry.source, entry.record_id))
-    title, origin = (text.title, text.source) if text else (entry.record_id, entry.source)
+    title, origin = (sentence_case(text.part_first), text.source) if text else (entry.record_id, entry.source)
     return without_overrides(title), without_overrides(origin)

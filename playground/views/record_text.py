@@ -46,6 +46,13 @@ class RecordText:
     """``part 1 of <document>``, or where else the record comes from."""
     body: str
     """The text without markup and empty lines, at most ``BODY_LENGTH`` long."""
+    part: str = ""
+    """``part 1``, where the title ends in it because several records have that title."""
+
+    @property
+    def part_first(self) -> str:
+        """The title with the part in front, for narrow places that cut its end off."""
+        return f"{self.part}: {self.title.removesuffix(f', {self.part}')}" if self.part else self.title
 
 
 RecordTexts = Mapping[tuple[str, str], RecordText]
@@ -83,7 +90,7 @@ def _told_apart(texts: dict[tuple[str, str], RecordText], labels: Labels) -> dic
     """Add the part to titles that several records have."""
     times = Counter(text.title for text in texts.values())
     return {
-        pair: replace(text, title=f"{text.title}, {part}")
+        pair: replace(text, title=f"{text.title}, {part}", part=part)
         if times[text.title] > 1 and (part := labels(*pair).part)
         else text
         for pair, text in texts.items()

@@ -44,5 +44,11 @@ def test_all_words_must_stand_in_title_origin_or_id() -> None:
     assert len(table(words="m1").numbers) == 1
 
 
+def test_the_part_that_tells_records_apart_stands_where_the_column_does_not_cut_it_off() -> None:
+    text = RecordText(record_key("memory", "m1"), "The same title, part 2", "part 2 of x", "", "part 2")
+    frame = entries_table(manifest(), {("memory", "m1"): text}).frame
+    assert "Part 2: The same title" in set(frame["Record"])
+
+
 def test_marks_of_direction_do_not_reach_the_table() -> None:
     assert "\u202e" not in "".join(table().frame["Record"])
