@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from playground.app import explain_markup, markup
@@ -9,6 +11,7 @@ from playground.app.controls import Settings, apply_controls
 from playground.app.explaining import entry_number, explained, pick_entry
 from playground.app.services import Compiled
 from playground.views.entries import EntriesTable, entries_table
+from playground.views.knobs import KnobName
 from playground.views.panes import Shown
 from playground.views.record_key import record_key
 from playground.views.words import REASONS
@@ -18,6 +21,7 @@ __all__ = ["entries_panel", "explanation_panel"]
 SHOWN: dict[str, Shown] = {"All": "all", "Selected": "selected", "Excluded": "excluded"}
 TABLE_HEIGHT = 640  # px, as the panes of the Compile page
 MANY_ROWS = 21  # more than these scroll
+EVERYTHING = "Everything got in: nothing is left out."
 MARKED = "Record"  # column whose cell is marked in the row of the explained entry
 
 
@@ -54,12 +58,16 @@ def entries_panel(found: Compiled) -> None:
     table = entries_table(
         found.package.manifest, found.retrieval.texts, shown=SHOWN[shown], reason=reason, words=words
     )
+    marked = entry_number(found)
+    hidden = marked is not None and marked not in table.numbers
     with heading:
-        markup.head("Manifest", table.total)
+        # In the head: a line of its own would move the table whenever it comes or goes.
+        markup.head("Manifest", f"{table.total}; the filter hides the explained one" if hidden else table.total)
     if not table.numbers:
-        markup.caption("No entry passes this filter.")
+        all_in = SHOWN[shown] == "excluded" and all(found.package.manifest.entries.column("selected"))
+        markup.caption(EVERYTHING if all_in and marked is not None else "No entry passes this filter.")
         return
-    _table(table, found, entry_number(found))
+    _table(table, found, marked)
 
 
 def explanation_panel(found: Compiled, settings: Settings) -> None:
@@ -81,10 +89,16 @@ def explanation_panel(found: Compiled, settings: Settings) -> None:
                     action.label,
                     key=f"explain_action_{place}",
                     help=action.note or None,
-                    on_click=apply_controls,
-                    args=(action.positions,),
+                    on_click=_apply,
+                    args=(action.positions, number, view.key),
                 )
         explain_markup.before(view)
+
+
+def _apply(positions: Iterable[tuple[KnobName, float]], number: int, key: str) -> None:
+    """Put controls to positions; the record they let in stays the explained one."""
+    pick_entry(number, key)
+    apply_controls(positions)
 
 
 def _table(table: EntriesTable, found: Compiled, marked: int | None) -> None:
@@ -108,6 +122,7 @@ def _table(table: EntriesTable, found: Compiled, marked: int | None) -> None:
         on_select=picked,
         selection_mode="single-cell",
         row_height=28,
+        placeholder="",
         column_config={
             "Record": st.column_config.TextColumn(width=206),
             "Kind": st.column_config.TextColumn(width=82),

@@ -81,8 +81,12 @@ def test_the_button_puts_the_control_where_the_record_gets_in(app: AppTest) -> N
     name = title(app)
     button.click().run()
     assert app.slider(key="max_tokens").value == wanted
+    assert title(app) == name
+    assert sentence(app).startswith("It got in")
+    assert "the filter hides the explained one" in body(app)
     app.segmented_control(key="entries_show").set_value("Selected").run()
     assert name in set(table(app)["Record"])
+    assert "the filter hides the explained one" not in body(app)
 
 
 @pytest.mark.parametrize("shown", SHOWN)
@@ -101,6 +105,27 @@ def test_words_and_reason_filter_the_table_and_nothing_left_is_said(app: AppTest
     app.text_input(key="entries_words").set_value("no record has these words").run()
     assert len(app.dataframe) == 0
     assert "No entry passes this filter." in body(app)
+
+
+def test_where_nothing_is_left_out_it_says_that_everything_got_in() -> None:
+    app = opened(project="deploy-demo", max_tokens="8192")
+    assert len(app.dataframe) == 0
+    assert "Everything got in: nothing is left out." in body(app)
+    app.segmented_control(key="entries_show").set_value("All").run()
+    app.text_input(key="entries_words").set_value("no record has these words").run()
+    assert "No entry passes this filter." in body(app)
+
+
+def test_the_question_typed_on_the_compile_page_stands_here_and_can_be_changed(app: AppTest) -> None:
+    app.switch_page("playground/app/pages/compile.py").run()
+    app.text_input(key="question").set_value("rollback").run()
+    app.switch_page(PAGE).run()
+    assert app.text_input(key="question").value == "rollback"
+    assert "search " in body(app)
+    app.text_input(key="question").set_value("").run()
+    assert "No question: " in body(app)
+    app.switch_page("playground/app/pages/compile.py").run()
+    assert app.text_input(key="question").value == ""
 
 
 def test_a_project_without_material_offers_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,3 +148,11 @@ def test_the_compile_page_leads_here_where_something_was_left_out(app: AppTest) 
     assert links["Explain what is left out"] == links["Explain"]
     app.slider(key="max_tokens").set_value(8_192).run()
     assert "Explain what is left out" not in {one.proto.label for one in app.main if one.type == "page_link"}
+
+
+def test_an_entry_without_a_score_has_an_empty_cell_not_the_word_none(app: AppTest) -> None:
+    app.segmented_control(key="entries_show").set_value("All").run()
+    frame = table(app)
+    assert frame[frame["Kind"] == "Working memory"]["Score"].isna().all()
+    assert app.dataframe[0].proto.HasField("placeholder")
+    assert app.dataframe[0].proto.placeholder == ""

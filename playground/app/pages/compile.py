@@ -2,26 +2,15 @@
 
 import streamlit as st
 
-from playground.app import markup
 from playground.app.panels import binding_panel, empty_panel, is_empty, panes, sources_panel, waterfall_panel
 from playground.app.projects import load_project
-from playground.app.shell import current, retrieval_note
+from playground.app.question import question_row
+from playground.app.shell import current
 
 now = current()
 found = now.compiled
 
-with st.container(key="question_row", horizontal=True, vertical_alignment="center", gap="small"):
-    st.text_input(
-        "Question",
-        key="question",
-        icon=":material/search:",
-        placeholder="Ask something; without a question no source is searched",
-        label_visibility="collapsed",
-        persist_state="session",
-        max_chars=20_000,
-    )
-    if found is not None:
-        markup.timing(retrieval_note(found.retrieval))
+question_row(found)
 
 if is_empty(load_project(st.session_state["project"])):
     empty_panel()

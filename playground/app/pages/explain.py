@@ -5,10 +5,13 @@ import streamlit as st
 from playground.app.explain_panels import entries_panel, explanation_panel
 from playground.app.panels import empty_panel, is_empty
 from playground.app.projects import load_project
+from playground.app.question import question_row
 from playground.app.shell import current
 
 now = current()
 found = now.compiled
+
+question_row(found)
 
 if is_empty(load_project(st.session_state["project"])):
     empty_panel()
