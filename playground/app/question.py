@@ -10,9 +10,21 @@ from playground.app.shell import retrieval_note
 
 __all__ = ["question_row"]
 
+SHOWN_ON = "question_shown_on"
+"""Session state: the page that had the question last."""
 
-def question_row(found: Compiled | None) -> None:
-    """Ask the question, and say beside it how much it found."""
+
+def question_row(found: Compiled | None, *, page: str) -> None:
+    """Ask the question, and say beside it how much it found.
+
+    Args:
+        found: The compile, if there is one.
+        page: Name of the page that shows it.
+    """
+    if st.session_state.get(SHOWN_ON) != page and "question" in st.session_state:
+        # The browser starts with an empty field on another page, and would send that: assigning fills it again.
+        st.session_state["question"] = st.session_state["question"]
+    st.session_state[SHOWN_ON] = page
     with st.container(key="question_row", horizontal=True, vertical_alignment="center", gap="small"):
         st.text_input(
             "Question",

@@ -58,3 +58,23 @@ def test_the_table_filters_by_word_and_keeps_the_explained_record(page: Page, se
         re.compile(r"\d+ of \d+ entries")
     )
     expect(page.locator(".cp-record b")).to_have_text(title)
+
+
+def test_a_question_typed_on_the_compile_page_stands_on_this_page_too_and_stays(
+    page: Page, server: str
+) -> None:
+    open_page(page, server, query="?search=lexical")
+    question = page.get_by_label("Question", exact=True)
+    question.fill("gold card")
+    question.press("Enter")
+    settle(page)
+    choose(page, "Explain")
+    expect(question).to_have_value("gold card")
+    head = page.locator(".cp-record b").inner_text()
+    page.locator(".st-key-explain_actions button").first.click()
+    settle(page)
+    expect(question).to_have_value("gold card")
+    expect(page.locator(".cp-record b")).to_have_text(head)
+    expect(page.locator(".cp-prose")).to_contain_text("It got in")
+    choose(page, "Compile")
+    expect(question).to_have_value("gold card")

@@ -10,7 +10,7 @@ from playground.app.shell import current
 now = current()
 found = now.compiled
 
-question_row(found)
+question_row(found, page="compile")
 
 if is_empty(load_project(st.session_state["project"])):
     empty_panel()

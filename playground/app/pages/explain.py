@@ -11,7 +11,7 @@ from playground.app.shell import current
 now = current()
 found = now.compiled
 
-question_row(found)
+question_row(found, page="explain")
 
 if is_empty(load_project(st.session_state["project"])):
     empty_panel()
