@@ -1,31 +1,24 @@
 """``playground``: starts the app; ``playground compile`` prints one compile, ``evaluate`` compares strategies.
 
 What is wrong is said in one line on the error stream, with the remedy, and ends with exit code 2.
-
-Records are untrusted text. The table shows nothing of them that could steer a terminal. JSON writes such
-characters as escapes, which mean the same; XML does so on a terminal only, so that piped blocks are exact.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
-from unicodedata import bidirectional
 
 import typer
 
 from playground.compiler.budget import ContextBudget
 from playground.compiler.manifest import context_warnings
 from playground.compiler.values import KINDS, ContextPackage, SourceResult
-from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError, PlaygroundError
-from playground.escaping import one_line, replace_forbidden
+from playground.errors import EmbeddingUnavailableError, InvalidInputError, PlaygroundError
 from playground.models import ModelEntry, find_model, input_cost
+from playground.terminal import print_error, print_json, print_rich, print_xml, safe, unwritable
 from playground.tokenizers import load_tokenizer, tokenizer_estimator
 from playground.tokens import TokenEstimator
 from playground.values import LARGEST_WHOLE_NUMBER, shown
@@ -42,18 +35,8 @@ __all__ = ["main"]
 DEFAULT_PROJECT = "bank-support"
 EXIT_ERROR = 2
 INTERRUPTED = 130  # what shells report for Ctrl+C
-PIPED_WIDTH = 160  # columns of a table that no terminal limits
 TITLE_LENGTH = 72  # code points of a record's title in the table
 ENCODING = "o200k_base"  # counts for models whose vendor publishes no tokenizer
-
-# DEL, C1 controls, and the marks that embed, override or isolate a direction of writing.
-_STEERING = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_NOT_SHOWN = re.compile(f"[{_STEERING}]")
-# C0 controls inside strings are escaped in any JSON; the rest is valid there and escaped all the same.
-_JSON_ESCAPED = re.compile(f"[{_STEERING}\u2028\u2029]")
-# A cell that was cut short lost the mark that ends its isolate.
-_CUT_ISOLATE = re.compile("(\u2068[^\u2068\u2069\n…]*…)(?!\u2069)")
-_ASCII_MARKS = str.maketrans({"✓": "+", "·": "-", "…": "~", "\u2068": None, "\u2069": None})
 
 # typer brings its own click from 0.20 on and raises that one's errors; this finds the right base for either.
 _UsageError: type[Exception] = next(
@@ -97,16 +80,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
     except PlaygroundError as error:
-        _print_error(f"Error: {error}")
+        print_error(f"Error: {error}")
         code = EXIT_ERROR
     except _UsageError as error:
         message = getattr(error, "format_message", error.__str__)()
-        _print_error(f"Error: {message.rstrip('.')}. See playground --help.")
+        print_error(f"Error: {message.rstrip('.')}. See playground --help.")
         code = EXIT_ERROR
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except OSError as error:
-        _print_error(f"Error: {_unwritable(error)}")
+        print_error(f"Error: {unwritable(error)}")
         code = EXIT_ERROR
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -172,13 +155,13 @@ def compile_command(
         mode=mode,
     )
     for odd in compiled.project.warnings:
-        _print_error(f"Warning: {compiled.project.name}: {odd}")
+        print_error(f"Warning: {compiled.project.name}: {odd}")
     for warning in context_warnings(compiled.package.manifest):
-        _print_error(f"Warning: {warning['message']}")
+        print_error(f"Warning: {warning['message']}")
     if as_json:
-        _print(_JSON_ESCAPED.sub(_json_escape, compiled.package.manifest.to_json()))
+        print_json(compiled.package.manifest.to_json())
     elif as_xml:
-        _print(_on_terminal(compiled.package.xml))
+        print_xml(compiled.package.xml)
     else:
         _print_table(compiled)
 
@@ -204,7 +187,7 @@ def evaluate_command(
     }
     report = evaluate(**{name: value for name, value in options.items() if value is not None})
     if as_json:
-        _print(_JSON_ESCAPED.sub(_json_escape, report.to_json()))
+        print_json(report.to_json())
         return
     from rich.table import Table  # noqa: PLC0415  # rich is for people only
 
@@ -215,7 +198,7 @@ def evaluate_command(
     for name, cells in report.lines():
         table.add_row(name, *cells)
     legend = "\n".join(f"{row.label}: {row.description}" for row in report.strategies)
-    _print_rich((_shown(report.summary), "bold"), (table, None), (f"\n{legend}\n\n{report.caveat}", "dim"))
+    print_rich((safe(report.summary), "bold"), (table, None), (f"\n{legend}\n\n{report.caveat}", "dim"))
 
 
 def _compiled(
@@ -273,7 +256,7 @@ def _search(project: Project, query: str, mode: Mode | None) -> tuple[SearchMode
         embedder = load_embedder()
         embedder.embed([query])
     except EmbeddingUnavailableError as error:
-        _print_error(f"Warning: {error} Words alone are searched.")
+        print_error(f"Warning: {error} Words alone are searched.")
         return "lexical", None
     return wanted, embedder
 
@@ -296,21 +279,7 @@ def _shares(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _print_table(compiled: _Compiled) -> None:
-    _print_rich((_shown(compiled.question), "bold"), (_summary(compiled), "dim"), (_table(compiled), None))
-
-
-def _print_rich(*parts: tuple[Table | str, str | None]) -> None:
-    """Print parts, each with its style, for people."""
-    from rich.console import Console  # noqa: PLC0415  # rich is for people only
-
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = PIPED_WIDTH
-    # Captured, because rich would end the program by itself where the reader has gone.
-    with console.capture() as captured:
-        for part, style in parts:
-            console.print(part, style=style)
-    _print_plain(_CUT_ISOLATE.sub("\\1\u2069", captured.get()))
+    print_rich((safe(compiled.question), "bold"), (_summary(compiled), "dim"), (_table(compiled), None))
 
 
 def _summary(compiled: _Compiled) -> str:
@@ -343,79 +312,15 @@ def _table(compiled: _Compiled) -> Table:
     for entry in compiled.package.manifest.entries:
         table.add_row(
             "✓" if entry.selected else "·",
-            _shown(entry.source),
-            _shown(texts[(entry.source, entry.record_id)].title[:TITLE_LENGTH]),
-            _shown(entry.record_id),
+            safe(entry.source),
+            safe(texts[(entry.source, entry.record_id)].title[:TITLE_LENGTH]),
+            safe(entry.record_id),
             "" if entry.score is None else f"{entry.score:.3f}",
             f"{entry.tokens:,}",
             entry.reason,
             style=None if entry.selected else "dim",
         )
     return table
-
-
-def _shown(text: str) -> str:
-    """Make untrusted text safe for a terminal: no escape sequence, no line break, nothing that turns its order.
-
-    Text of a script that runs from right to left is isolated, so that it does not turn its neighbours round.
-    """
-    plain = _NOT_SHOWN.sub("\ufffd", one_line(replace_forbidden(text)))
-    turned = any(bidirectional(character) in {"R", "AL", "AN"} for character in plain)
-    return f"\u2068{plain}\u2069" if turned else plain
-
-
-def _json_escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
-
-
-def _on_terminal(xml: str) -> str:
-    """Write what steers a terminal as numeric references there, which mean the same; piped output is exact."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return xml
-    return _NOT_SHOWN.sub(lambda found: f"&#x{ord(found[0]):X};", xml)
-
-
-def _print(text: str) -> None:
-    # As bytes, because XML and JSON are UTF-8 whatever the terminal's encoding is.
-    _write(text.encode("utf-8", "replace") + b"\n")
-
-
-def _print_plain(text: str) -> None:
-    """Print text for people in the encoding of the output; what it lacks is written as an escape."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    try:
-        "✓·…".encode(encoding)
-    except UnicodeEncodeError:
-        text = text.translate(_ASCII_MARKS)
-    _write(text.encode(encoding, "backslashreplace"))
-
-
-def _write(data: bytes) -> None:
-    # Here and not in main, because click ends the program with 1 where the reader has gone.
-    try:
-        typer.echo(data, nl=False)
-    except BrokenPipeError:
-        _discard_output()  # whoever reads the output has seen enough
-        raise typer.Exit from None
-    except OSError as error:
-        raise _unwritable(error) from error
-
-
-def _unwritable(error: OSError) -> InvalidRequestError:
-    _discard_output()
-    reason = error.strerror or type(error).__name__
-    return InvalidRequestError(f"The output cannot be written: {reason}.", remedy="Write it elsewhere.")
-
-
-def _print_error(text: str) -> None:
-    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-    with suppress(OSError):  # there is nobody left to tell
-        typer.echo(_shown(text).encode(encoding, "backslashreplace"), err=True)
-
-
-def _discard_output() -> None:
-    """Send what is still buffered nowhere; Python would complain again when it flushes at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
