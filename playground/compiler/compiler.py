@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,12 +18,12 @@ from playground.compiler.asking import Asking
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.candidates import ContextCandidate
 from playground.compiler.compile import compile_offers
-from playground.compiler.history import history_digests
-from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback, Refresh
+from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback
 from playground.compiler.offers import CompileInputs, prepare
 from playground.compiler.orphans import kept_texts, to_ask_again, with_orphans
 from playground.compiler.patience import Patience
-from playground.compiler.placement import confirmed_entries, placed_entries, standing_placements
+from playground.compiler.placement import standing_placements
+from playground.compiler.plan import Plan
 from playground.compiler.querying import DEFAULT_TIME_LIMIT
 from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh, due_reason
 from playground.compiler.reporting import CompileObserver
@@ -49,29 +49,6 @@ from playground.values import whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["ContextCompiler", "ContextCompilerState"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What one compile of a step starts from.
-
-    Attributes:
-        step: The model step.
-        request: The messages that the sources were asked about.
-        state: What is known before this step places anything.
-        results: What the sources answered, without orphans.
-        refresh: Why the sources were asked, or ``reused``.
-        fallback: What had to give way.
-        redacted: Whether the step replaces a package that a forget redacted.
-    """
-
-    step: int
-    request: RequestPrefix
-    state: ContextCompilerState
-    results: tuple[SourceResult, ...]
-    refresh: Refresh
-    fallback: Fallback | None
-    redacted: bool
 
 
 class ContextCompiler:
@@ -140,7 +117,7 @@ class ContextCompiler:
         self._attempts: Counter[int] = Counter()
         self._patience = Patience()
         self._texts: dict[TextKey, ContextCandidate] = {}
-        self._last_plan: _Plan | None = None
+        self._last_plan: Plan | None = None
         self._last_inputs: CompileInputs | None = None
         self._guard = threading.Lock()
 
@@ -282,9 +259,10 @@ class ContextCompiler:
             self._requested += 1
             self._forced |= call.redacted
         requested, forgets = self._requested, self._forgets
-        plan = await self._planned(call, self._used_tokens(call), requested > self._served)
+        used_tokens = self._used_tokens(call)
+        plan = await self._planned(call, used_tokens, requested > self._served)
         refreshed = plan.state.last_refresh is not self._state.last_refresh
-        package = self._compile(call, plan, forgets)
+        package = self._compile(call, plan, used_tokens, forgets)
         # Nothing is remembered before the compile succeeded.
         if refreshed:
             self._served, self._forced = requested, False
@@ -305,11 +283,11 @@ class ContextCompiler:
             )
         # The compaction that the overflow caused may have taken what a source had no need to offer before.
         compacted = not plan.request.begins(call.digests)
-        asking = self._asking(call, self._used_tokens(call))
-        plan = await self._with_mandatory(asking, plan, compacted=compacted)
-        return self._compile(call, plan, forgets, overflow=True)
+        used_tokens = self._used_tokens(call)
+        plan = await self._with_mandatory(self._asking(call, used_tokens), plan, compacted=compacted)
+        return self._compile(call, plan, used_tokens, forgets, overflow=True)
 
-    async def _planned(self, call: StepInput, used_tokens: int, requested: bool) -> _Plan:
+    async def _planned(self, call: StepInput, used_tokens: int, requested: bool) -> Plan:
         """Decide whether to ask the sources, and ask them."""
         state = self._state
         due = due_reason(
@@ -336,10 +314,10 @@ class ContextCompiler:
             state = state.refreshed(step=call.step, active_task_id=call.active_task_id, passes=state.passes + 1)
         _raise_required_failure(results)
         request = RequestPrefix.of(call.step, call.digests)
-        plan = _Plan(call.step, request, state, results, due or "reused", fallback, call.redacted)
+        plan = Plan(call.step, request, state, results, due or "reused", fallback, call.redacted)
         return await self._with_mandatory(asking, plan, compacted=_prefix_changed(state, call))
 
-    async def _with_mandatory(self, asking: Asking, plan: _Plan, *, compacted: bool) -> _Plan:
+    async def _with_mandatory(self, asking: Asking, plan: Plan, *, compacted: bool) -> Plan:
         """Ask at once for mandatory records that left the history and that this instance does not know.
 
         Those are the ones that it had placed, before a restart for example, and those that stood elsewhere, in
@@ -351,15 +329,9 @@ class ContextCompiler:
         if any(entry.mandatory for entry in state.placed):
             orphans = state.orphans(standing_placements(state.placed, asking.call.messages))
             lost = to_ask_again(orphans, plan.results, self._texts)
-        again = {*state.unanswered, *(entry.source for entry in lost)}
-        again -= {name for name in again if not self._patience.is_over(name, asking.call.step)}
-        if compacted:
-            again |= able
-        if plan.request.begins(asking.call.digests):
-            # Who answered this very request has said what is mandatory; but not of what only the state knows.
-            answered = {result.source_id for result in plan.results if result.status in {"ok", "failed"}}
-            again -= answered - {entry.source for entry in lost}
-        ids = frozenset(again)
+        ids = plan.still_to_ask(
+            asking.call.digests, lost=lost, able=able, compacted=compacted, patience=self._patience
+        )
         results = await asking.for_mandatory(ids, lost, state.passes, plan.results)
         self._patience.heard(results, asking.call.step)
         _raise_required_failure(results)
@@ -371,7 +343,9 @@ class ContextCompiler:
     def _asking(self, call: StepInput, used_tokens: int) -> Asking:
         return Asking(self._settings, call, used_tokens, 1, partial(self._watch.warn, call))
 
-    def _compile(self, call: StepInput, plan: _Plan, forgets: int, *, overflow: bool = False) -> ContextPackage:
+    def _compile(
+        self, call: StepInput, plan: Plan, used_tokens: int, forgets: int, *, overflow: bool = False
+    ) -> ContextPackage:
         state = plan.state
         standing = standing_placements(state.placed, call.messages)
         results = with_orphans(plan.results, state.orphans(standing), self._texts)
@@ -379,7 +353,7 @@ class ContextCompiler:
             results=results,
             messages=call.messages,
             input_tokens=call.input_tokens,
-            used_tokens=self._used_tokens(call),
+            used_tokens=used_tokens,
             working_memory=call.working_memory,
             estimator=self._settings.estimator,
             run_id=call.run_id,
@@ -395,29 +369,14 @@ class ContextCompiler:
             estimator_kind=call.estimator_kind or self._settings.estimator_kind,
         )
         package = compile_offers(prepare(inputs), self._settings.budget)
-        offered = {
-            (result.source_id, c.record_id, str(c.digest)): c.mandatory
-            for result in results
-            for c in result.candidates
-        }
-        mandatory = frozenset(key for key, needed in offered.items() if needed)
-        placed = (
-            *placed_entries(package),
-            *confirmed_entries(package, state.placed, standing, mandatory),
-        )
-        if plan.redacted:
-            state = state.redacted({*offered, *(entry.text_key for entry in standing)})
-        appended = [block.messages[0] for block in package.blocks if block.placement == "append"]
-        digests = (*call.digests, *history_digests(appended))
-        refused = [e for e in state.placed if overflow and e.step == call.step and e not in standing]
-        state = state.with_request(call.step, digests, placed, refused=refused)
-        self._remember(state, plan, inputs, kept_texts(self._texts, results, state.placed), forgets)
+        after = state.after(package, digests=call.digests, results=results, standing=standing, refused=overflow)
+        self._remember(after, plan, inputs, kept_texts(self._texts, results, after.placed), forgets)
         return package
 
     def _remember(
         self,
         state: ContextCompilerState,
-        plan: _Plan,
+        plan: Plan,
         inputs: CompileInputs,
         texts: dict[TextKey, ContextCandidate],
         forgets: int,

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any, overload
 
+from playground.compiler.manifest import ContextManifest, ManifestEntry
 from playground.compiler.rendering import CONTEXT_TAG
 from playground.compiler.values import ContextPackage, PlacedEntry, TextKey, text_digest
 from playground.escaping import escape_attribute
@@ -146,22 +147,10 @@ def placed_entries(package: ContextPackage) -> tuple[PlacedEntry, ...]:
     block = next((block for block in package.blocks if block.placement == "append"), None)
     if block is None:
         return ()
-    manifest = package.manifest
     digest = text_digest(block.text)
     return tuple(
-        PlacedEntry(
-            source=entry.source,
-            kind=entry.kind,
-            record_id=entry.record_id,
-            revision=entry.revision,
-            digest=entry.digest,
-            tokens=entry.tokens,
-            mandatory=entry.reason == "mandatory",
-            step=manifest.step,
-            retrieval_pass=manifest.retrieval_pass,
-            block_digest=digest,
-        )
-        for entry in manifest.entries
+        _placed(package.manifest, entry, digest, mandatory=entry.reason == "mandatory")
+        for entry in package.manifest.entries
         if entry.selected and entry.kind != "working-memory"
     )
 
@@ -197,28 +186,14 @@ def confirmed_entries(
             continue
         known = latest.get((entry.source, entry.record_id))
         needed = key in mandatory or (known is not None and known.text_key == key and known.mandatory)
-        revision = entry.revision
         if (
             known is not None
             and known.text_key == key
             and known.mandatory == needed
-            and (known.revision or 0) >= (revision or 0)
+            and (known.revision or 0) >= (entry.revision or 0)
         ):
             continue
-        confirmed.append(
-            PlacedEntry(
-                source=entry.source,
-                kind=entry.kind,
-                record_id=entry.record_id,
-                revision=revision,
-                digest=entry.digest,
-                tokens=entry.tokens,
-                mandatory=needed,
-                step=manifest.step,
-                retrieval_pass=manifest.retrieval_pass,
-                block_digest=there.block_digest,
-            )
-        )
+        confirmed.append(_placed(manifest, entry, there.block_digest, mandatory=needed))
     return tuple(confirmed)
 
 
@@ -247,3 +222,22 @@ def _blocks(
     if messages and not isinstance(messages[-1], Message):
         return tuple(map(message_to_json, blocks))
     return tuple(blocks)
+
+
+def _placed(
+    manifest: ContextManifest, entry: ManifestEntry, block_digest: str, *, mandatory: bool
+) -> PlacedEntry:
+    """Return where an entry's text stands: in the block with that digest."""
+    assert entry.kind != "working-memory", "working memory is never placed"
+    return PlacedEntry(
+        source=entry.source,
+        kind=entry.kind,
+        record_id=entry.record_id,
+        revision=entry.revision,
+        digest=entry.digest,
+        tokens=entry.tokens,
+        mandatory=mandatory,
+        step=manifest.step,
+        retrieval_pass=manifest.retrieval_pass,
+        block_digest=block_digest,
+    )

@@ -24,7 +24,7 @@ from playground.compiler.values import (
     ScopedSource,
     SourceResult,
 )
-from playground.concurrency import in_thread, outcome_within, run_sync
+from playground.concurrency import in_thread, outcome_within
 from playground.errors import (
     CallCancelledError,
     InvalidInputError,
@@ -35,7 +35,7 @@ from playground.errors import (
 from playground.scope import MemoryScope
 from playground.values import as_float, shown
 
-__all__ = ["DEFAULT_TIME_LIMIT", "budget_hints", "check_sources", "query_sources", "run_sync", "until_done"]
+__all__ = ["DEFAULT_TIME_LIMIT", "budget_hints", "check_sources", "query_sources", "until_done"]
 
 DEFAULT_TIME_LIMIT = 30.0  # seconds that one source may take
 MOST_CANDIDATES = 1_000_000  # that one source may answer; a bound on time and memory, not on use

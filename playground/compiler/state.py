@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from playground.compiler.history import prefix_digest
+from playground.compiler.history import history_digests, prefix_digest
+from playground.compiler.placement import confirmed_entries, placed_entries
 from playground.compiler.refresh import LastRefresh
-from playground.compiler.values import DIGEST_PATTERN, PlacedEntry, SourceResult, TextKey
+from playground.compiler.values import DIGEST_PATTERN, ContextPackage, PlacedEntry, SourceResult, TextKey
 from playground.values import RecordedValue, whole_number
 
 __all__ = ["ContextCompilerState", "RequestPrefix", "previous_prefix"]
@@ -76,29 +77,49 @@ class ContextCompilerState(RecordedValue):
         last = LastRefresh(step=step, active_task_id=active_task_id)
         return self.model_copy(update={"passes": passes, "last_refresh": last})
 
-    def with_request(
+    def after(
         self,
-        step: int,
-        digests: Sequence[str],
-        placed: Sequence[PlacedEntry],
+        package: ContextPackage,
         *,
-        refused: Container[PlacedEntry] = (),
+        digests: Sequence[str],
+        results: Sequence[SourceResult],
+        standing: Sequence[PlacedEntry],
+        refused: bool = False,
     ) -> ContextCompilerState:
-        """Return the state after a package was made for ``step``.
+        """Return the state after a package was made.
+
+        A text is listed once, where it was placed last. After a redaction the digests of texts that neither
+        stand nor are offered any more are gone.
 
         Args:
-            step: The model step.
-            digests: Of the messages that the request begins with, the new block included.
-            placed: What the new block holds, and what was found to stand. A text is listed once, where it was
-                placed last.
-            refused: Placements of this step that came to nothing, since the provider refused the request.
+            package: The package.
+            digests: Of the messages that it was made for.
+            results: What was offered.
+            standing: Placements whose block is among the messages.
+            refused: Whether the provider refused the package that this one replaces, so that what the step had
+                placed came to nothing.
         """
-        new = {entry.text_key for entry in placed}
-        kept = tuple(entry for entry in self.placed if entry.text_key not in new and entry not in refused)
+        offered = {
+            (result.source_id, found.record_id, str(found.digest)): found.mandatory
+            for result in results
+            for found in result.candidates
+        }
+        mandatory = frozenset(key for key, needed in offered.items() if needed)
+        new = (*placed_entries(package), *confirmed_entries(package, self.placed, standing, mandatory))
+        step, keys = package.manifest.step, {entry.text_key for entry in new}
+        before = self.placed
+        if package.manifest.redacted:
+            before = _without_digests(before, {*offered, *(entry.text_key for entry in standing)})
+        kept = tuple(
+            entry
+            for entry in before
+            if entry.text_key not in keys and not (refused and entry.step == step and entry not in standing)
+        )
+        appended = [block.messages[0] for block in package.blocks if block.placement == "append"]
         return self.model_copy(
             update={
-                "placed": (*kept, *placed),
-                "prefix": RequestPrefix.of(step, digests),
+                "placed": (*kept, *new),
+                "prefix": RequestPrefix.of(step, (*digests, *history_digests(appended))),
                 "earlier_prefix": previous_prefix(self, step),
             }
         )
@@ -128,21 +149,17 @@ class ContextCompilerState(RecordedValue):
         )
         return self.model_copy(update={"placed": placed})
 
-    def redacted(self, kept: Container[TextKey]) -> ContextCompilerState:
-        """Return the state without the digests of texts that neither stand nor are offered any more.
-
-        A short text can be guessed from its digest. The entry stays: no older revision may follow it.
-        """
-        placed = tuple(
-            entry
-            if entry.text_key in kept
-            else entry.model_copy(update={"digest": NO_DIGEST, "block_digest": NO_DIGEST})
-            for entry in self.placed
-        )
-        return self.model_copy(update={"placed": placed})
-
 
 def previous_prefix(state: ContextCompilerState, step: int) -> RequestPrefix | None:
     """Return what the newest known request of a step before ``step`` began with."""
     known = (state.prefix, state.earlier_prefix)
     return next((prefix for prefix in known if prefix is not None and prefix.step < step), None)
+
+
+def _without_digests(placed: Sequence[PlacedEntry], kept: Container[TextKey]) -> tuple[PlacedEntry, ...]:
+    """Return the entries, those of other texts without digests: a short text can be guessed from its digest.
+
+    The entries stay, since no older revision may follow them.
+    """
+    gone = {"digest": NO_DIGEST, "block_digest": NO_DIGEST}
+    return tuple(entry if entry.text_key in kept else entry.model_copy(update=gone) for entry in placed)

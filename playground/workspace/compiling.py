@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from playground.compiler.budget import ContextBudget
 from playground.compiler.compile import compile_offers
 from playground.compiler.offers import CompileInputs, prepare
-from playground.compiler.querying import query_sources, run_sync
+from playground.compiler.querying import query_sources
 from playground.compiler.values import ContextPackage, ContextSourceRequest, SourceResult
+from playground.concurrency import run_sync
 from playground.models import ModelSpec, keeps_tail
 from playground.retrieval.search import SearchMode
 from playground.tokens import TokenEstimator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from playground.compiler.querying import run_sync
 from playground.compiler.values import ContextSource
+from playground.concurrency import run_sync
 from playground.memory import InMemoryMemoryStore, MemoryRecord, MemorySession
 from playground.retrieval.search import Fusion, SearchMode
 from playground.sources import (

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from playground.cancel import CancelToken
-from playground.compiler.querying import query_sources, run_sync
+from playground.compiler.querying import query_sources
 from playground.compiler.values import ContextSourceRequest, SourceResult
+from playground.concurrency import run_sync
 from playground.errors import ProjectError
 from playground.retrieval.documents import Document
 from playground.retrieval.embedding import Progress

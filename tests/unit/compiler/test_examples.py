@@ -17,7 +17,7 @@ from playground import (
     RagSource,
     create_working_memory,
 )
-from playground.compiler.querying import run_sync
+from playground.concurrency import run_sync
 
 DOCS = [
     {"text": "Deploys need a green CI run.", "index": 0, "score": 0.9},

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from playground import CancelToken, ContextBudget, ContextCandidate, InvalidInputError, SourceResult
-from playground.compiler.querying import budget_hints, check_sources, query_sources, run_sync
+from playground.compiler.querying import budget_hints, check_sources, query_sources
 from playground.compiler.values import ContextSourceRequest, Kind
+from playground.concurrency import run_sync
 from playground.errors import CallCancelledError, SourceTimeoutError
 
 Answer = Callable[[ContextSourceRequest], Awaitable[Any]]
