@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from playground import (
     ContextCandidate,
     ContextCompiler,
     ContextPackage,
     ContextSourceRequest,
+    Skill,
+    SkillRegistry,
+    SkillsSource,
     WorkingMemorySnapshot,
     create_working_memory,
     history_messages,
@@ -23,13 +26,20 @@ from playground import (
 )
 from playground.compiler.refresh import COMPACTION_SUMMARY
 from playground.compiler.values import Kind
-from playground.messages import Message, ReasoningPart, TextPart, as_messages
+from playground.messages import Message, ReasoningPart, TextPart, ToolResultPart, ToolUsePart, as_messages
 
 MODEL = {"provider": "openai", "model_id": "gpt-5", "context_window": 20_000, "max_output_tokens": 4_000}
 # A model that binds its thinking to the bytes before it.
 TAIL_KEPT_MODEL = {**MODEL, "provider": "anthropic", "model_id": "claude-opus-5-5"}
 QUESTION = {"role": "user", "content": "How do I deploy?"}
 RECORD = ContextCandidate("r1", "Deploys need a green CI run.", 0.9)
+
+AnySkills = TypeVar("AnySkills", bound=SkillsSource)
+
+# A model has loaded a skill; compaction prunes the result later.
+LOAD = Message("assistant", (ToolUsePart("t1", "load_skill", {"id": "x"}),))
+RESULT = Message("tool", (ToolResultPart("t1", "Step one: breathe."),))
+PRUNED = Message("tool", (ToolResultPart("t1", "[pruned 18 chars]"),))
 
 
 @dataclass
@@ -60,6 +70,26 @@ def step(compiler: ContextCompiler, number: int = 0, **changed: Any) -> ContextP
 def call(number: int = 0, **changed: Any) -> dict[str, Any]:
     """The arguments of a step."""
     return {"run_id": "run", "step": number, "messages": [QUESTION], "model": MODEL, **changed}
+
+
+def retry_of(compiler: ContextCompiler, number: int, input_tokens: int, **changed: Any) -> ContextPackage:
+    """The step once more, after the provider refused its request."""
+    return compiler.on_overflow_sync(input_tokens=input_tokens, **call(number, **changed))
+
+
+def chosen(package: ContextPackage) -> set[str]:
+    """Ids of the selected entries."""
+    return {entry.record_id for entry in package.manifest.entries if entry.selected}
+
+
+def one_skill(kind: type[AnySkills] = SkillsSource) -> AnySkills:  # type: ignore[assignment]  # the base
+    """A source of one skill, the one that ``LOAD`` loads."""
+    return kind(SkillRegistry([Skill("x", "x", "Breathes.", "Step one: breathe.")]))
+
+
+def pruned(history: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The history after a compaction that prunes the skill's result."""
+    return tuple(PRUNED if message == RESULT else message for message in history)
 
 
 def appended(history: Sequence[Any], package: ContextPackage) -> list[Any]:

@@ -6,7 +6,7 @@ import asyncio
 import copy
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -17,14 +17,24 @@ from playground import (
     ContextPackage,
     InvalidInputError,
     InvalidRequestError,
-    SkillsSource,
     TokenEstimator,
     explain,
 )
 from playground.compiler.reporting import CompileReport
-from playground.messages import Message, ToolResultPart, ToolUsePart, as_messages
-from playground.sources import Skill, SkillRegistry
-from tests.host import QUESTION, Host, Spy, call, goal, step, tasks
+from playground.messages import as_messages
+from tests.host import (
+    LOAD,
+    PRUNED,
+    QUESTION,
+    Host,
+    Spy,
+    call,
+    goal,
+    one_skill,
+    retry_of,
+    step,
+    tasks,
+)
 
 SMALL = ContextCandidate("small", "Deploys need a green CI run.", 0.5)
 LARGE = ContextCandidate("large", "Rollbacks use the previous image tag. " * 30, 0.9)
@@ -38,19 +48,9 @@ class Counting(Spy):
     offers_mandatory = True
 
 
-def skills() -> SkillsSource:
-    return SkillsSource(SkillRegistry([Skill("x", "x", "Breathes.", "Step one: breathe.")]))
-
-
 def loaded() -> Host:
     """A host whose model has loaded a skill; the result is pruned already."""
-    load = Message("assistant", (ToolUsePart("t1", "load_skill", {"id": "x"}),))
-    pruned = Message("tool", (ToolResultPart("t1", "[pruned 18 chars]"),))
-    return Host(ContextCompiler(sources=[skills()]), (*as_messages([QUESTION]), load, pruned))
-
-
-def overflow(compiler: ContextCompiler, number: int, tokens: int, **changed: Any) -> ContextPackage:
-    return compiler.on_overflow_sync(input_tokens=tokens, **call(number, **changed))
+    return Host(ContextCompiler(sources=[one_skill()]), (*as_messages([QUESTION]), LOAD, PRUNED))
 
 
 class TestLoadedSkills:
@@ -63,9 +63,9 @@ class TestLoadedSkills:
             host.turn(succeeds=False)
         host.compacts(keep=1)
         if how.startswith("restart"):
-            host.compiler = ContextCompiler(sources=[skills()], state=host.compiler.state())
+            host.compiler = ContextCompiler(sources=[one_skill()], state=host.compiler.state())
         if how == "overflow":
-            package = overflow(host.compiler, 3, 9_000, messages=host.history)
+            package = retry_of(host.compiler, 3, 9_000, messages=host.history)
         else:
             package = host.turn(refresh="refresh" in how)
         assert "breathe" in package.xml
@@ -83,7 +83,7 @@ class TestLoadedSkills:
         source = Counting((BODY,), id="skills", kind="skills")
         compiler = ContextCompiler(sources=[source])
         step(compiler)
-        overflow(compiler, 0, 9_000)
+        retry_of(compiler, 0, 9_000)
         assert len(source.asked) == 1
 
     def test_r163_a_step_that_has_nothing_to_ask_for_asks_for_what_is_mandatory(self) -> None:
@@ -130,7 +130,7 @@ class TestOverflows:
         host = Host(ContextCompiler(sources=[Spy((SMALL, LARGE))]))
         host.turn(succeeds=False)
         host.turn(succeeds=False)
-        host.sent(overflow(host.compiler, 0, 1_000, messages=host.history))
+        host.sent(retry_of(host.compiler, 0, 1_000, messages=host.history))
         assert [entry.record_id for entry in host.compiler.state().placed] == ["small"]
         assert host.turn().blocks == ()
 
@@ -138,21 +138,21 @@ class TestOverflows:
         compiler = ContextCompiler(sources=[Spy((SMALL, LARGE))])
         step(compiler)
         for tokens, placed in ((8_000, {"small", "large"}), (1_000, {"small"}), (300, set())):
-            overflow(compiler, 0, tokens)
+            retry_of(compiler, 0, tokens)
             assert {entry.record_id for entry in compiler.state().placed} == placed
 
     def test_r155_a_stored_package_is_remembered_through_a_retry(self) -> None:
         compiler = ContextCompiler(sources=[Spy()])
         step(compiler)
         compiler.package_stored("blob:1")
-        overflow(compiler, 0, 9_000)
+        retry_of(compiler, 0, 9_000)
         assert compiler.state().last_package == "blob:1"
 
     def test_r57_r121_a_retry_says_what_its_step_fell_back_to(self) -> None:
         compiler = ContextCompiler(sources=[Spy()], refresh={"max_passes": 1})
         step(compiler)
         assert step(compiler, 1, refresh=True).manifest.fallback == "pass-limit"
-        assert overflow(compiler, 1, 9_000).manifest.fallback == "pass-limit"
+        assert retry_of(compiler, 1, 9_000).manifest.fallback == "pass-limit"
 
     def test_r143_a_retry_waits_for_its_turn(self) -> None:
         compiler = ContextCompiler(sources=[Spy(seconds=0.1)])
@@ -235,7 +235,7 @@ class TestExplaining:
         assert change.needed is not None
         more = step(ContextCompiler(sources=[Spy((SMALL, LARGE))], budget={"max_tokens": int(change.needed)}))
         assert "large" in {entry.record_id for entry in more.manifest.entries if entry.selected}
-        again = overflow(compiler, 0, 9_000)
+        again = retry_of(compiler, 0, 9_000)
         assert explain(compiler.inputs(), again, ("rag", "large")).tokens == explained.tokens
 
     @pytest.mark.parametrize("wrong", [None, [], "inputs"])
@@ -272,6 +272,20 @@ class TestTheRest:
         host.turn(refresh=True)
         spy.found = (old,)
         assert [e.reason for e in host.turn(refresh=True).manifest.entries] == ["already-placed"]
+
+    def test_r212_the_history_is_counted_once_a_step(self) -> None:
+        counts = 0
+
+        def count(messages: Sequence[Message]) -> float:
+            nonlocal counts
+            counts += any(message.content == QUESTION["content"] for message in messages)
+            return float(len(messages))
+
+        compiler = ContextCompiler(sources=[Spy()], estimator=TokenEstimator(count))
+        step(compiler)
+        step(compiler, 1)
+        retry_of(compiler, 1, 9_000)
+        assert counts == 3
 
     def test_r39_the_hint_follows_the_room_and_the_estimator(self) -> None:
         estimator = TokenEstimator()

@@ -8,9 +8,22 @@ import pytest
 
 from playground import ContextCandidate, ContextCompiler, ContextSourceRequest, Message, SkillsSource
 from playground.compiler.history import history_digests
-from playground.messages import ReasoningPart, ToolResultPart, ToolUsePart, as_messages, message_to_json
-from playground.sources import Skill, SkillRegistry
-from tests.host import QUESTION, RECORD, TAIL_KEPT_MODEL, Host, Spy, blocks_in, goal, step, texts_of
+from playground.messages import ReasoningPart, as_messages, message_to_json
+from tests.host import (
+    LOAD,
+    QUESTION,
+    RECORD,
+    RESULT,
+    TAIL_KEPT_MODEL,
+    Host,
+    Spy,
+    blocks_in,
+    goal,
+    one_skill,
+    pruned,
+    step,
+    texts_of,
+)
 
 SYSTEM = {"role": "system", "content": "You deploy things."}
 
@@ -188,12 +201,9 @@ class TestPrefix:
         assert not host.turn().manifest.cache_prefix_changed
 
     def test_r101_a_pruned_tool_result_changes_it(self) -> None:
-        call = Message("assistant", (ToolUsePart("t1", "read", {"path": "a"}),))
-        result = Message("tool", (ToolResultPart("t1", "long " * 50),))
-        host = Host(ContextCompiler(sources=[]), (*as_messages([QUESTION]), call, result))
+        host = Host(ContextCompiler(sources=[]), (*as_messages([QUESTION]), LOAD, RESULT))
         host.turn()
-        pruned = Message("tool", (ToolResultPart("t1", "[pruned 250 chars]"),))
-        host.edits(lambda history: tuple(pruned if m == result else m for m in history))
+        host.edits(pruned)
         assert host.turn().manifest.cache_prefix_changed
 
     def test_r102_a_host_that_edits_or_does_not_append_changes_it(self) -> None:
@@ -248,15 +258,11 @@ class TestAfterABoundary:
         ]
 
     def test_r171_r198_a_loaded_skill_comes_in_as_soon_as_its_result_was_pruned(self) -> None:
-        registry = SkillRegistry([Skill("x", "x", "Breathes.", "Step one: breathe.")])
-        load = Message("assistant", (ToolUsePart("t1", "load_skill", {"id": "x"}),))
-        result = Message("tool", (ToolResultPart("t1", "Step one: breathe."),))
-        host = Host(ContextCompiler(sources=[SkillsSource(registry)], refresh={"max_passes": 1}))
+        host = Host(ContextCompiler(sources=[one_skill()], refresh={"max_passes": 1}))
         host.turn()
-        host.edits(lambda history: (*history, load, result))
+        host.edits(lambda history: (*history, LOAD, RESULT))
         assert host.turn().blocks == ()
-        pruned = Message("tool", (ToolResultPart("t1", "[pruned 18 chars]"),))
-        host.edits(lambda history: tuple(pruned if m == result else m for m in history))
+        host.edits(pruned)
         package = host.turn()
         assert [(e.record_id, e.reason) for e in package.manifest.entries] == [("body/x", "mandatory")]
         assert (package.manifest.refresh, package.manifest.fallback) == ("reused", None)
@@ -296,14 +302,10 @@ class TestAfterABoundary:
 
     @pytest.mark.parametrize("moment", ["when its result was pruned", "in a refresh"])
     def test_r171_a_loaded_skill_is_not_lost_by_a_moment_of_failure(self, moment: str) -> None:
-        registry = SkillRegistry([Skill("x", "x", "Breathes.", "Step one: breathe.")])
-        skills = Fragile(registry)
-        load = Message("assistant", (ToolUsePart("t1", "load_skill", {"id": "x"}),))
-        result = Message("tool", (ToolResultPart("t1", "Step one: breathe."),))
-        host = Host(ContextCompiler(sources=[skills]), (*as_messages([QUESTION]), load, result))
+        skills = one_skill(Fragile)
+        host = Host(ContextCompiler(sources=[skills]), (*as_messages([QUESTION]), LOAD, RESULT))
         host.turn()
-        pruned = Message("tool", (ToolResultPart("t1", "[pruned 18 chars]"),))
-        host.edits(lambda history: tuple(pruned if m == result else m for m in history))
+        host.edits(pruned)
         skills.fails = True
         assert host.turn(refresh=moment == "in a refresh").manifest.fallback == "source-failed"
         assert host.compiler.state().unanswered == ("skills",)

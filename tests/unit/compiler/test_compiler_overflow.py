@@ -10,25 +10,28 @@ from playground import (
     ContextBudgetExceededError,
     ContextCandidate,
     ContextCompiler,
-    ContextPackage,
     InvalidInputError,
     InvalidRequestError,
-    SkillsSource,
 )
-from playground.messages import Message, ToolResultPart, ToolUsePart, as_messages
-from playground.sources import Skill, SkillRegistry
-from tests.host import QUESTION, Host, Spy, blocks_in, call, goal, step, texts_of
+from playground.messages import as_messages
+from tests.host import (
+    LOAD,
+    QUESTION,
+    RESULT,
+    Host,
+    Spy,
+    blocks_in,
+    chosen,
+    goal,
+    one_skill,
+    pruned,
+    retry_of,
+    step,
+    texts_of,
+)
 
 SMALL = ContextCandidate("small", "Deploys need a green CI run.", 0.5)
 LARGE = ContextCandidate("large", "Rollbacks use the previous image tag. " * 30, 0.9)
-
-
-def again(compiler: ContextCompiler, number: int, input_tokens: int, **changed: Any) -> ContextPackage:
-    return compiler.on_overflow_sync(input_tokens=input_tokens, **call(number, **changed))
-
-
-def chosen(package: ContextPackage) -> set[str]:
-    return {entry.record_id for entry in package.manifest.entries if entry.selected}
 
 
 class TestTheRetry:
@@ -36,7 +39,7 @@ class TestTheRetry:
         spy = Spy((SMALL, LARGE))
         compiler = ContextCompiler(sources=[spy])
         step(compiler)
-        package = again(compiler, 0, 12_000, accounting={"execution": object()})
+        package = retry_of(compiler, 0, 12_000, accounting={"execution": object()})
         assert (package.manifest.refresh, len(spy.asked), compiler.state().passes) == ("overflow-retry", 1, 1)
         assert package.manifest.retrieval_pass == 1
 
@@ -44,7 +47,7 @@ class TestTheRetry:
         compiler = ContextCompiler(sources=[Spy((SMALL, LARGE))])
         first = step(compiler)
         assert chosen(first) == {"small", "large"}
-        second = again(compiler, 0, 1_000)
+        second = retry_of(compiler, 0, 1_000)
         budget = second.manifest.budget
         assert budget.input_tokens == 1_000
         assert budget.context_tokens == int(0.25 * (1_000 - budget.used_tokens))
@@ -54,7 +57,7 @@ class TestTheRetry:
     def test_r176_it_is_never_more_than_the_model_accepts(self) -> None:
         compiler = ContextCompiler(sources=[Spy()])
         step(compiler)
-        assert again(compiler, 0, 10**9).manifest.budget.input_tokens == 16_000
+        assert retry_of(compiler, 0, 10**9).manifest.budget.input_tokens == 16_000
 
     def test_r177_it_replaces_what_this_step_placed_and_nothing_else(self) -> None:
         spy = Spy((SMALL,))
@@ -64,7 +67,7 @@ class TestTheRetry:
         spy.found = (ContextCandidate("new", "A new fact.", 0.4), LARGE)
         host.turn(succeeds=False, refresh=True)
         assert {entry.record_id for entry in host.compiler.state().placed} == {"small", "new", "large"}
-        retry = again(host.compiler, 1, 800, messages=host.history)
+        retry = retry_of(host.compiler, 1, 800, messages=host.history)
         assert chosen(retry) == {"new"}
         placed = host.compiler.state().placed
         assert placed[: len(earlier)] == earlier
@@ -73,7 +76,7 @@ class TestTheRetry:
     def test_r177_what_was_dropped_can_be_placed_later(self) -> None:
         host = Host(ContextCompiler(sources=[Spy((SMALL, LARGE))]))
         host.turn(succeeds=False)
-        host.sent(again(host.compiler, 0, 1_000))
+        host.sent(retry_of(host.compiler, 0, 1_000))
         package = host.turn(refresh=True)
         assert {e.record_id: e.reason for e in package.manifest.entries} == {
             "large": "ranked",
@@ -89,7 +92,7 @@ class TestTheRetry:
         step(compiler, working_memory=memory)
         before = compiler.state()
         with pytest.raises(ContextBudgetExceededError) as caught:
-            again(compiler, 0, 500, working_memory=memory)
+            retry_of(compiler, 0, 500, working_memory=memory)
         assert caught.value.phase == "overflow-retry"
         assert caught.value.code == "context_budget_exceeded"
         assert compiler.state() == before
@@ -97,7 +100,7 @@ class TestTheRetry:
     def test_r179_with_room_enough_the_same_records_are_placed_the_same_way(self) -> None:
         compiler = ContextCompiler(sources=[Spy((SMALL, LARGE))])
         first, placed = step(compiler), compiler.state().placed
-        second = again(compiler, 0, 16_000)
+        second = retry_of(compiler, 0, 16_000)
         assert second.xml == first.xml
         assert [e.reason for e in second.manifest.entries] == [e.reason for e in first.manifest.entries]
         assert compiler.state().placed == placed
@@ -111,7 +114,7 @@ class TestTheRetry:
         host.turn(succeeds=False, refresh=True)
         host.compacts(keep=1)
         assert blocks_in(host.history) == []
-        retry = again(host.compiler, 3, 9_000, messages=host.history)
+        retry = retry_of(host.compiler, 3, 9_000, messages=host.history)
         assert chosen(retry) == {"new", "small"}
         assert retry.manifest.cache_prefix_changed
         host.sent(retry)
@@ -121,19 +124,19 @@ class TestTheRetry:
     def test_r182_each_of_several_overflows_starts_from_the_original_answers(self) -> None:
         compiler = ContextCompiler(sources=[Spy((SMALL, LARGE))])
         step(compiler)
-        sizes = [chosen(again(compiler, 0, tokens)) for tokens in (1_000, 300, 8_000)]
+        sizes = [chosen(retry_of(compiler, 0, tokens)) for tokens in (1_000, 300, 8_000)]
         assert sizes == [{"small"}, set(), {"small", "large"}]
         assert {entry.record_id for entry in compiler.state().placed} == {"small", "large"}
 
     def test_a_step_that_fell_back_says_so_in_its_retry_too(self) -> None:
         compiler = ContextCompiler(sources=[Spy(), Spy(id="wiki", fails=RuntimeError("down"))])
         step(compiler)
-        assert again(compiler, 0, 9_000).manifest.fallback == "source-failed"
+        assert retry_of(compiler, 0, 9_000).manifest.fallback == "source-failed"
 
     def test_a_step_tried_again_after_its_overflow_starts_from_what_the_retry_placed(self) -> None:
         host = Host(ContextCompiler(sources=[Spy((SMALL, LARGE))]))
         host.turn(succeeds=False)
-        again(host.compiler, 0, 1_000)
+        retry_of(host.compiler, 0, 1_000)
         host.turn()
         assert texts_of(host.history).count("green CI") == 1
         assert "Rollbacks" not in texts_of(host.history)
@@ -142,7 +145,7 @@ class TestTheRetry:
         host = Host(ContextCompiler(sources=[Spy()]))
         host.turn(succeeds=False)
         host.compiler.request_refresh()
-        host.sent(again(host.compiler, 0, 9_000))
+        host.sent(retry_of(host.compiler, 0, 9_000))
         assert host.turn().manifest.refresh == "host-request"
 
     def test_r162_a_mandatory_record_that_a_restarted_instance_never_saw_is_asked_for_here_too(self) -> None:
@@ -154,21 +157,17 @@ class TestTheRetry:
         host.turn(succeeds=False)
         host.compacts(keep=1)
         for _ in range(2):
-            retry = again(host.compiler, 1, 9_000, messages=host.history)
+            retry = retry_of(host.compiler, 1, 9_000, messages=host.history)
             assert chosen(retry) == {"body/x"}
         assert (len(skills.asked), len(other.asked)) == (2, 1)
         assert host.compiler.state().passes == 1
 
     def test_r171_r180_a_loaded_skill_whose_result_the_recovering_compaction_pruned_comes_in(self) -> None:
-        registry = SkillRegistry([Skill("x", "x", "Breathes.", "Step one: breathe.")])
-        load = Message("assistant", (ToolUsePart("t1", "load_skill", {"id": "x"}),))
-        result = Message("tool", (ToolResultPart("t1", "Step one: breathe."),))
-        pruned = Message("tool", (ToolResultPart("t1", "[pruned 18 chars]"),))
-        history = (*as_messages([QUESTION]), load, result)
-        host = Host(ContextCompiler(sources=[Spy((SMALL,)), SkillsSource(registry)]), history)
+        history = (*as_messages([QUESTION]), LOAD, RESULT)
+        host = Host(ContextCompiler(sources=[Spy((SMALL,)), one_skill()]), history)
         host.turn(succeeds=False)
-        host.edits(lambda messages: tuple(pruned if m == result else m for m in messages))
-        retry = again(host.compiler, 0, 9_000, messages=host.history)
+        host.edits(pruned)
+        retry = retry_of(host.compiler, 0, 9_000, messages=host.history)
         assert chosen(retry) == {"body/x", "small"}
         host.sent(retry)
         assert host.turn().blocks == ()
@@ -178,20 +177,20 @@ class TestTheRetry:
 class TestWithoutAStep:
     def test_r181_a_fresh_compiler_has_nothing_to_compile_again(self) -> None:
         with pytest.raises(InvalidRequestError, match="Step 0"):
-            again(ContextCompiler(sources=[Spy()]), 0, 9_000)
+            retry_of(ContextCompiler(sources=[Spy()]), 0, 9_000)
 
     def test_r181_nor_for_another_step(self) -> None:
         compiler = ContextCompiler(sources=[Spy()])
         step(compiler)
         with pytest.raises(InvalidRequestError, match="Step 1"):
-            again(compiler, 1, 9_000)
+            retry_of(compiler, 1, 9_000)
 
     def test_r181_nor_after_a_restart(self) -> None:
         compiler = ContextCompiler(sources=[Spy()])
         step(compiler)
         twin = ContextCompiler(sources=[Spy()], state=compiler.state())
         with pytest.raises(InvalidRequestError):
-            again(twin, 0, 9_000)
+            retry_of(twin, 0, 9_000)
 
     def test_a_step_whose_compile_failed_has_no_answers_to_start_from(self) -> None:
         spy = Spy(required=True, fails=RuntimeError("down"))
@@ -199,17 +198,17 @@ class TestWithoutAStep:
         with pytest.raises(RuntimeError):
             step(compiler)
         with pytest.raises(InvalidRequestError):
-            again(compiler, 0, 9_000)
+            retry_of(compiler, 0, 9_000)
 
     def test_answers_from_before_a_forget_are_not_used(self) -> None:
         compiler = ContextCompiler(sources=[Spy()])
         step(compiler)
         with pytest.raises(InvalidRequestError, match="forgotten"):
-            again(compiler, 0, 9_000, redacted=True)
+            retry_of(compiler, 0, 9_000, redacted=True)
 
     @pytest.mark.parametrize("tokens", [-1, 1.5, "9", None, True])
     def test_a_size_that_is_no_number_of_tokens_is_refused(self, tokens: Any) -> None:
         compiler = ContextCompiler(sources=[Spy()])
         step(compiler)
         with pytest.raises(InvalidInputError, match="input_tokens"):
-            again(compiler, 0, tokens)
+            retry_of(compiler, 0, tokens)

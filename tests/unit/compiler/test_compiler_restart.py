@@ -14,11 +14,22 @@ from playground import (
     ContextCompilerState,
     ContextPackage,
     InvalidInputError,
-    SkillsSource,
 )
-from playground.messages import Message, ToolResultPart, ToolUsePart, as_messages
-from playground.sources import Skill, SkillRegistry
-from tests.host import QUESTION, RECORD, Host, Spy, blocks_in, goal, step, tasks, texts_of
+from playground.messages import Message, as_messages
+from tests.host import (
+    LOAD,
+    PRUNED,
+    QUESTION,
+    RECORD,
+    Host,
+    Spy,
+    blocks_in,
+    goal,
+    one_skill,
+    step,
+    tasks,
+    texts_of,
+)
 
 BODY = ContextCandidate("body/x", "Step one: breathe.", 1.0, mandatory=True)
 
@@ -251,13 +262,10 @@ class TestWhatLeftTheHistory:
         assert [entry.reason for entry in package.manifest.entries] == ["superseded"]
 
     def test_r162_a_loaded_skill_comes_back_after_its_result_was_pruned_and_the_process_restarted(self) -> None:
-        registry = SkillRegistry([Skill("x", "x", "Breathes.", "Step one: breathe.")])
-        load = Message("assistant", (ToolUsePart("t1", "load_skill", {"id": "x"}),))
-        pruned = Message("tool", (ToolResultPart("t1", "[pruned 18 chars]"),))
-        host = Host(ContextCompiler(sources=[SkillsSource(registry)]), (*as_messages([QUESTION]), load, pruned))
+        host = Host(ContextCompiler(sources=[one_skill()]), (*as_messages([QUESTION]), LOAD, PRUNED))
         assert "Step one" in host.turn().xml
         host.edits(lambda history: tuple(m for m in history if not blocks_in([m])))
-        host.compiler = restarted(host.compiler, [SkillsSource(registry)])
+        host.compiler = restarted(host.compiler, [one_skill()])
         assert "Step one" in host.turn(working_memory=goal("Live.")).xml
         assert texts_of(host.history).count("Step one") == 1
 
