@@ -21,7 +21,7 @@ from playground import (
     explain,
 )
 from playground.compiler.reporting import CompileReport
-from playground.messages import as_messages
+from playground.messages import Message, as_messages
 from tests.host import (
     LOAD,
     PRUNED,
