@@ -11,12 +11,12 @@ import re
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
-from unicodedata import bidirectional
 
 import typer
 
 from playground.errors import InvalidRequestError
 from playground.escaping import one_line, replace_forbidden
+from playground.views.direction import isolated
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,9 +54,7 @@ def safe(text: str) -> str:
 
     Text of a script that runs from right to left is isolated, so that it does not turn its neighbours round.
     """
-    plain = _NOT_SHOWN.sub("\ufffd", one_line(replace_forbidden(text)))
-    turned = any(bidirectional(character) in {"R", "AL", "AN"} for character in plain)
-    return f"\u2068{plain}\u2069" if turned else plain
+    return isolated(_NOT_SHOWN.sub("\ufffd", one_line(replace_forbidden(text))))
 
 
 def print_json(text: str) -> None:
