@@ -7,6 +7,7 @@ Pure. Everything is found by selecting again from the same offers; see ``turns``
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from playground.compiler.binding import Binding, binding_constraint
 from playground.compiler.budget import ContextBudget
@@ -61,6 +62,8 @@ class Explanation:
         rank: Its place among all that compete for the budget, from 1; lines have an order of their own.
             ``None`` where it does not compete: mandatory, or out before any budget was looked at.
         rank_in_kind: Its place among those of its kind.
+        rivals: How many the rank is among, the entry itself included; 0 where it does not compete.
+        rivals_in_kind: How many of them are of its kind.
         share: Its turn in its kind's share; ``None`` where it had none.
         pool: Its turn in the reallocation of what the shares left; ``None`` where it had none.
         allowance: Its turn in working memory's allowance, for a line.
@@ -80,6 +83,8 @@ class Explanation:
     score: float | None
     rank: int | None
     rank_in_kind: int | None
+    rivals: int
+    rivals_in_kind: int
     share: PassTurn | None
     pool: PassTurn | None
     allowance: PassTurn | None
@@ -124,8 +129,8 @@ def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Rec
     lines = len(offers.memory.lines)
     piece = number - lines if number >= lines else piece_of_line(number)
     selection = select(offers, budget)
-    rank, rank_in_kind = _ranks(offers, piece)
-    turns = {} if rank is None else _turns(offers, Outcome(offers, budget, selection), selection, piece)
+    ranks = _ranks(offers, piece)
+    turns = {} if ranks.rank is None else _turns(offers, Outcome(offers, budget, selection), selection, piece)
     return Explanation(
         source=entry.source,
         record_id=entry.record_id,
@@ -134,8 +139,10 @@ def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Rec
         reason=entry.reason,
         tokens=entry.tokens,
         score=entry.score,
-        rank=rank,
-        rank_in_kind=rank_in_kind,
+        rank=ranks.rank,
+        rank_in_kind=ranks.rank_in_kind,
+        rivals=ranks.rivals,
+        rivals_in_kind=ranks.rivals_in_kind,
         share=turns.get("share"),
         pool=turns.get("pool"),
         allowance=turns.get("allowance"),
@@ -169,17 +176,26 @@ def _check_origin(offers: Offers, budget: ContextBudget, package: ContextPackage
         )
 
 
-def _ranks(offers: Offers, piece: int) -> tuple[int | None, int | None]:
+class _Ranks(NamedTuple):
+    rank: int | None = None
+    rank_in_kind: int | None = None
+    rivals: int = 0
+    rivals_in_kind: int = 0
+
+
+def _ranks(offers: Offers, piece: int) -> _Ranks:
     """Places from 1 in the global order and in the kind's; nothing for what does not compete."""
     line = line_number(piece)
     if line is not None:
         optional = [i for i, other in enumerate(offers.memory.lines) if not other.mandatory]
-        place = optional.index(line) + 1 if line in optional else None
-        return place, place
+        if line not in optional:
+            return _Ranks()
+        place = optional.index(line) + 1
+        return _Ranks(place, place, len(optional), len(optional))
     if piece not in offers.ranking:
-        return None, None
+        return _Ranks()
     own = next(order for order in offers.by_kind.values() if piece in order)
-    return offers.ranking.index(piece) + 1, own.index(piece) + 1
+    return _Ranks(offers.ranking.index(piece) + 1, own.index(piece) + 1, len(offers.ranking), len(own))
 
 
 def _turns(offers: Offers, outcome: Outcome, selection: Selection, piece: int) -> dict[str, PassTurn]:

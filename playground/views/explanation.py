@@ -125,7 +125,7 @@ def explanation_view(
         title=title(*record),
         source=", ".join(filter(None, [KIND_LABELS[explanation.kind], text.source if text else ""])),
         sentence=explanation_sentence(explanation, title),
-        facts=_facts(explanation, manifest),
+        facts=_facts(explanation),
         turns=_turn_rows(explanation),
         before=tuple(row for row, _ in before),
         before_total=_total([tokens for _, tokens in before]),
@@ -143,24 +143,19 @@ def _slot(explanation: Explanation) -> Slot:
     return "mandatory" if explanation.reason == "mandatory" else explanation.kind
 
 
-def _facts(explanation: Explanation, manifest: ContextManifest) -> tuple[Fact, ...]:
-    competing = [entry for entry in manifest.entries if entry.reason not in _SETTLED]
-    lines = explanation.kind == "working-memory"
-    rivals = sum((entry.kind == "working-memory") == lines for entry in competing)
-    of_kind = sum(entry.kind == explanation.kind for entry in competing)
+def _facts(explanation: Explanation) -> tuple[Fact, ...]:
+    rivals = f"of {count(explanation.rivals)}"
+    in_kind = f"of {plural(explanation.rivals_in_kind, KIND_NOUNS[explanation.kind])}"
     return (
-        Fact("Rank", _place(explanation.rank), f"of {count(rivals)}" if explanation.rank else "not ranked"),
+        Fact("Rank", _place(explanation.rank), rivals if explanation.rank else "not ranked"),
         Fact(
             "Rank in kind",
             _place(explanation.rank_in_kind),
-            f"of {plural(of_kind, KIND_NOUNS[explanation.kind])}" if explanation.rank_in_kind else "not ranked",
+            in_kind if explanation.rank_in_kind else "not ranked",
         ),
         Fact("Score", "–" if explanation.score is None else score(explanation.score)),
         Fact("Tokens", count(explanation.tokens), explanation.reason),
     )
-
-
-_SETTLED = frozenset({"mandatory", "limit", "already-placed", "superseded"})
 
 
 def _place(rank: int | None) -> str:

@@ -49,6 +49,7 @@ def test_a_record_left_out_tells_its_rank_what_was_left_and_what_took_its_place(
     found = explain(offers, package, ("rag", "b"))
     assert (found.kind, found.reason, found.selected) == ("rag", "budget", False)
     assert (found.tokens, found.score, found.rank, found.rank_in_kind) == (70, 0.8, 3, 2)
+    assert (found.rivals, found.rivals_in_kind) == (4, 3)
     assert found.share is not None
     assert (found.share.room, found.share.left, found.share.short_by) == (100, 40, 30)
     assert found.share.before == (("rag", "a"),)
@@ -86,9 +87,19 @@ def test_a_selected_record_has_its_turn_and_no_changes() -> None:
     assert (found.share.left, found.share.before, found.pool) == (100, (), None)
 
 
+def test_a_record_offered_twice_competes_once() -> None:
+    offers, package = compile_of(offer(sized("a", 60, 0.9), sized("a", 60, 0.8), sized("b", 70, 0.7)), rest=100)
+    assert [entry.reason for entry in package.manifest.entries] == ["ranked", "duplicate", "budget"]
+    best, again, last = (explain(offers, package, number) for number in range(3))
+    assert [(one.rank, one.rivals, one.rivals_in_kind) for one in (best, again, last)] == [
+        (1, 2, 2), (None, 0, 0), (2, 2, 2),
+    ]  # fmt: skip
+
+
 def test_a_mandatory_record_does_not_compete() -> None:
     offers, package = compile_of(offer(sized("a", 60, 0.9, mandatory=True)), rest=100)
     found = explain(offers, package, ("rag", "a"))
+    assert (found.rivals, found.rivals_in_kind) == (0, 0)
     assert (found.reason, found.rank, found.rank_in_kind, found.share, found.pool) == (
         "mandatory", None, None, None, None,
     )  # fmt: skip
@@ -107,6 +118,7 @@ def test_a_working_memory_line_tells_its_allowance() -> None:
     found = explain(offers, package, number)
     goal, first = (entry.tokens for entry in entries[:2])
     assert (found.source, found.rank, found.share, found.pool) == ("working-memory", 2, None, None)
+    assert (found.rivals, found.rivals_in_kind) == (3, 3)
     assert found.allowance is not None
     assert (found.allowance.room, found.allowance.left) == (40 - goal, 40 - goal - first)
     assert found.allowance.before == (("working-memory", entries[1].record_id),)

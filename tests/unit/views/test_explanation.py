@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -47,7 +48,7 @@ def explanation(**fields: object) -> Explanation:
     known: dict[str, object] = {
         "source": "rag", "record_id": "1", "kind": "rag", "selected": False, "reason": "budget", "tokens": 40,
         "score": 0.5, "rank": None, "rank_in_kind": None, "share": None, "pool": None, "allowance": None,
-        "over_by": 0, "instead": None, "changes": (),
+        "rivals": 0, "rivals_in_kind": 0, "over_by": 0, "instead": None, "changes": (),
     }  # fmt: skip
     return Explanation(**{**known, **fields})  # type: ignore[arg-type]  # fields of many types
 
@@ -64,6 +65,20 @@ def test_rank_score_and_tokens_stand_side_by_side() -> None:
     assert facts["Rank in kind"] == ("10", "of 12 documents")
     assert facts["Score"] == ("0.81", "")
     assert facts["Tokens"][1] == "budget"
+
+
+def test_a_record_offered_twice_counts_once_among_those_it_is_ranked_with() -> None:
+    inputs = offers().inputs
+    memory, chunks = inputs.results
+    twice = replace(chunks, candidates=(*chunks.candidates, *chunks.candidates[:3]))
+    prepared = prepare(replace(inputs, results=(memory, twice)))
+    compiled = package(prepared, max_tokens=1_024)
+    found = explain(prepared, compiled, ("rag", "9"))
+    view = explanation_view(
+        found, compiled.manifest, {}, positions=DEFAULTS, trial=lambda _: frozenset(), kinder=()
+    )
+    assert [entry.reason for entry in compiled.manifest.entries].count("duplicate") == 3
+    assert [(fact.value, fact.note) for fact in view.facts[:2]] == [("10", "of 14"), ("10", "of 12 documents")]
 
 
 def test_the_sentence_of_a_record_left_out_says_what_was_left_and_how_much_was_missing() -> None:
