@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from playground.errors import PlaygroundError
+from playground.retrieval.vector_file import cache_parts, remove
 
 __all__ = ["cache_path", "cache_size", "clear_cache", "shown_path"]
 
@@ -26,27 +27,23 @@ def shown_path() -> str:
 
 
 def cache_size() -> int:
-    """Return its bytes on disk, 0 when there is none."""
-    return sum(part.stat().st_size for part in _parts() if part.is_file())
+    """Return its bytes on disk, 0 when there is none, or none that can be read."""
+    try:
+        return sum(part.stat().st_size for part in cache_parts(cache_path()))
+    except OSError:  # a folder in its place, no right to read, or another process has just deleted it
+        return 0
 
 
 def clear_cache() -> None:
-    """Delete the file with what was set aside of it; vectors that are in a project stay there.
+    """Delete the cache with what was set aside of it; foreign files and vectors that are in a project stay.
 
     Raises:
         PlaygroundError: When it cannot be deleted.
     """
     try:
-        for part in _parts():
-            part.unlink(missing_ok=True)
+        remove(cache_path())
     except OSError as error:
         raise PlaygroundError(
             f"The vector cache cannot be deleted ({type(error).__name__}).",
             remedy=f"Close other programs that use it, or delete {shown_path()} by hand.",
         ) from error
-
-
-def _parts() -> list[Path]:
-    path = cache_path()
-    names = [path.name, f"{path.name}.damaged"]
-    return [path.with_name(name + suffix) for name in names for suffix in ("", "-wal", "-shm")]

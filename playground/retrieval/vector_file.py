@@ -1,4 +1,4 @@
-"""The SQLite file under the vector cache: opening it, telling its faults apart, setting it aside.
+"""The SQLite file under the vector cache: opening it, telling its faults apart, setting it aside, removing it.
 
 Nothing in the file is worth an error to the person who embeds, because everything in it can be computed again.
 So a damaged file is set aside and begun anew, and one that cannot be used at all gives way to memory.
@@ -15,7 +15,17 @@ import numpy as np
 
 from playground.retrieval.index import UNIT_TOLERANCE, Vectors
 
-__all__ = ["in_memory", "is_damage", "is_unit", "opened", "remove_aside", "row_check", "set_aside"]
+__all__ = [
+    "cache_parts",
+    "in_memory",
+    "is_damage",
+    "is_unit",
+    "opened",
+    "remove",
+    "remove_aside",
+    "row_check",
+    "set_aside",
+]
 
 BUSY_SECONDS = 5  # how long another process may hold the file
 _APPLICATION = 0x43505643  # "CPVC", in the file's header
@@ -72,24 +82,42 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 def set_aside(path: Path) -> None:
     """Rename the file and its log, so that a new one can begin."""
-    _logger.warning("The vector cache is damaged and was set aside as %s.damaged.", path.name)
-    for suffix in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + suffix)
+    aside = _aside(path)
+    _logger.warning("The vector cache is damaged and was set aside as %s.", aside.name)
+    for part, kept in zip(_with_logs(path), _with_logs(aside), strict=True):
         if part.exists():
-            part.replace(part.with_name(f"{path.name}.damaged{suffix}"))
+            part.replace(kept)
+
+
+def cache_parts(path: Path) -> list[Path]:
+    """Return what there is of the cache on disk: its file and the one set aside, each with its logs.
+
+    A foreign file that stands in the place of one of them is left out.
+
+    Raises:
+        OSError: When a file cannot be read, so that nobody can say whose it is.
+    """
+    return [*_own(path), *_own(_aside(path))]
+
+
+def remove(path: Path) -> None:
+    """Delete the cache with what was set aside of it; see ``cache_parts`` for what stays.
+
+    Raises:
+        OSError: When a file cannot be read or deleted.
+    """
+    for part in cache_parts(path):
+        part.unlink(missing_ok=True)
 
 
 def remove_aside(path: Path) -> None:
-    """Delete what was set aside, where it was a cache; a foreign file that stood in its place stays."""
-    aside = path.with_name(f"{path.name}.damaged")
-    try:
-        with aside.open("rb") as file:
-            ours = _COLUMNS[1].encode() in file.read(_PAGE)
-    except FileNotFoundError:
-        return
-    if ours:
-        for suffix in ("", "-wal", "-shm"):
-            aside.with_name(aside.name + suffix).unlink(missing_ok=True)
+    """Delete what was set aside, where it was a cache; a foreign file that stood in its place stays.
+
+    Raises:
+        OSError: When the file cannot be read or deleted.
+    """
+    for part in _own(_aside(path)):
+        part.unlink(missing_ok=True)
 
 
 def row_check(model_id: str, weights_digest: str, digest: bytes, vector: bytes) -> bytes:
@@ -105,6 +133,24 @@ def is_unit(vector: Vectors) -> bool:
     """Say whether this is a finite vector of length 1."""
     length = float(np.linalg.norm(vector)) if vector.ndim == 1 and len(vector) else 0.0
     return abs(length - 1) <= UNIT_TOLERANCE  # false for NaN
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.damaged")
+
+
+def _with_logs(path: Path) -> list[Path]:
+    return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+
+def _own(path: Path) -> list[Path]:
+    """Return the file and its logs, as far as they exist; nothing where the file is no cache."""
+    try:
+        with path.open("rb") as file:
+            ours = _COLUMNS[1].encode() in file.read(_PAGE)
+    except FileNotFoundError:
+        return []
+    return [part for part in _with_logs(path) if part.exists()] if ours else []
 
 
 def _connected(path: Path) -> sqlite3.Connection:

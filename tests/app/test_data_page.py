@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from playground.app.embedding_cache_file import cache_path
 from playground.app.embedding_job import EmbeddingJob
 from playground.app.material import _shelf
 from playground.errors import EmbeddingUnavailableError
+from playground.retrieval.embedding_cache import EmbeddingCache
 from playground.workspace import Project, load_sample
 from tests.app.test_embedding_job import LengthModel, StepModel
 
@@ -226,8 +228,8 @@ def test_a_run_that_goes_on_shows_progress_and_can_be_cancelled(app: AppTest, ow
 
 
 def test_clearing_the_cache_takes_the_button_with_it(app: AppTest, own_cache: Path) -> None:
-    cache_path().parent.mkdir(parents=True)
-    cache_path().write_bytes(b"0" * 2_000_000)
+    EmbeddingCache(cache_path()).close()
+    os.truncate(cache_path(), 2_000_000)
     app.run()
     assert "on this computer: 2.0 MB." in _html(app)
     app.button(key="clear_cache").click().run()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -225,8 +227,11 @@ def test_the_cache_can_be_cleared_with_what_was_set_aside() -> None:
     assert cache_size() == 0
     project = _project("one")
     _run(project, LengthModel())
-    cache_path().with_name("vectors.sqlite.damaged").write_bytes(b"old")
-    assert cache_size() > 0
+    with cache_path().open("r+b") as file:
+        file.write(b"\xff" * 16)
+    _run(project, LengthModel())
+    aside = cache_path().with_name("vectors.sqlite.damaged")
+    assert cache_size() == cache_path().stat().st_size + aside.stat().st_size > 0
     clear_cache()
     assert list(cache_path().parent.iterdir()) == []
     again = LengthModel()
@@ -234,7 +239,29 @@ def test_the_cache_can_be_cleared_with_what_was_set_aside() -> None:
     assert again.asked
 
 
+def test_clearing_leaves_a_foreign_file_that_stood_in_the_caches_place() -> None:
+    cache_path().parent.mkdir()
+    cache_path().write_text("a thesis" * 100)
+    _run(_project("one"), LengthModel())
+    aside = cache_path().with_name("vectors.sqlite.damaged")
+    assert cache_size() == cache_path().stat().st_size
+    clear_cache()
+    assert list(cache_path().parent.iterdir()) == [aside]
+    assert aside.read_text() == "a thesis" * 100
+
+
+def test_clearing_leaves_the_database_of_another_program() -> None:
+    cache_path().parent.mkdir()
+    with closing(sqlite3.connect(cache_path())) as connection, connection:
+        connection.execute("CREATE TABLE letters (text TEXT)")
+    _run(_project("one"), LengthModel())
+    before = cache_path().read_bytes()
+    clear_cache()
+    assert (cache_size(), cache_path().read_bytes()) == (0, before)
+
+
 def test_a_cache_that_cannot_be_deleted_is_an_error_with_the_remedy() -> None:
     (cache_path() / "folder").mkdir(parents=True)
     with pytest.raises(PlaygroundError, match=r"cannot be deleted.*by hand"):
         clear_cache()
+    assert cache_size() == 0
