@@ -6,13 +6,13 @@ to end.
 
 from __future__ import annotations
 
-import inspect
 import logging
 import operator
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from playground.callbacks import call_quietly
 from playground.compiler.manifest import context_warnings
 from playground.compiler.reporting import Attribute, CompileObserver, CompileReport, compile_attributes
 from playground.compiler.step_input import OnWarning, StepInput
@@ -60,11 +60,11 @@ class Watch:
             # Not the message: what a source raised may quote its content.
             _log.warning("%s: %s", warning.get("type"), warning.get("setting"))
         else:
-            _quietly(callback, warning)
+            call_quietly(callback, warning)
 
     def _now(self) -> int | None:
         found: list[int] = []
-        _quietly(lambda _: found.append(operator.index(self.clock())), None)
+        call_quietly(lambda _: found.append(operator.index(self.clock())), None)
         return found[0] if found else None
 
     def _observe(
@@ -85,17 +85,4 @@ class Watch:
             attributes=attributes,
             error=error,
         )
-        _quietly(self.observer, report)
-
-
-def _quietly(callback: Callable[[Any], object], value: object) -> None:
-    """Call a host's function; what it raises must not break the step."""
-    try:
-        answer = callback(value)
-        if inspect.iscoroutine(answer):
-            answer.close()  # nobody awaits it, and nobody may be warned of that
-            _log.warning("A callback of the host is asynchronous and was not run.")
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # noqa: BLE001  # a host's function may raise anything, a cancellation too
-        _log.warning("A callback of the host raised %s; the step goes on.", type(error).__name__)
+        call_quietly(self.observer, report)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 from playground.accounting import UNACCOUNTED_USAGE, Execution, OnWarning
+from playground.callbacks import call_quietly
 from playground.compiler.values import text_digest
 from playground.errors import ExecutionError, InvalidInputError, ends_execution
 from playground.retrieval.chunking import approximate_tokens
@@ -123,9 +124,4 @@ def _warn(on_warning: OnWarning | None) -> None:
         "setting": "embed_query",
         "message": "The embedder does not report its usage, so that the estimate stays held.",
     }
-    try:
-        on_warning(warning)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException:  # noqa: BLE001  # a host's callback must not break the step
-        return
+    call_quietly(on_warning, warning)

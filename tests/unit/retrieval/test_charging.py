@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -213,6 +214,30 @@ def test_r152_a_callback_that_raises_changes_nothing(
 
     assert search()(QUERY, 2, accounting=charge["accounting"], on_warning=broken)
     assert search()(QUERY, 2, accounting=charge["accounting"])
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_asynchronous_callback_is_logged_and_nobody_is_warned_that_it_was_not_awaited(
+    ledger: Ledger, charge: Charge, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def asynchronous(_warning: Mapping[str, Any]) -> None:
+        raise AssertionError("called")
+
+    hidden: Any = asynchronous
+    assert search()(QUERY, 2, accounting=charge["accounting"], on_warning=hidden)
+    gc.collect()
+    assert "asynchronous" in caplog.text
+    assert list(ledger.states.values()) == ["unknown"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_a_callback_may_end_the_program(error: BaseException, charge: Charge) -> None:
+    def end(_warning: Mapping[str, Any]) -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        search()(QUERY, 2, accounting=charge["accounting"], on_warning=end)
+    assert caught.value is error
 
 
 @pytest.mark.parametrize(
