@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import streamlit as st
@@ -10,11 +9,9 @@ import streamlit as st
 from playground.app.controls import Settings
 from playground.app.services import Compiled, compiled
 from playground.app.state import pick, selected
-from playground.compiler.changes import KnobChange, nearest_change
+from playground.compiler.binding import kinder_changes
 from playground.compiler.explain import Explanation, explain
-from playground.compiler.knobs import Knob
 from playground.compiler.manifest import ContextManifest
-from playground.compiler.turns import piece_of_line
 from playground.errors import PlaygroundError
 from playground.views.binding_trial import Record, trial_of
 from playground.views.explanation import ExplanationView, explanation_view
@@ -72,22 +69,10 @@ def _explained(
         _found.retrieval.texts,
         positions=_settings.positions,
         trial=trial_of(_found.offers),
-        kinder=_kinder(explanation, number, _found),
+        kinder=kinder_changes(_found.offers, _found.package, number, explanation.changes),
     )
     fewer = _candidates(explanation, _settings, _found)
     return replace(view, actions=(*view.actions, fewer)) if fewer else view
-
-
-def _kinder(explanation: Explanation, number: int, found: Compiled) -> Iterator[KnobChange[Knob]]:
-    """Changes that cost no record, for the knobs whose nearest change does."""
-    lines = len(found.offers.memory.lines)
-    piece = number - lines if number >= lines else piece_of_line(number)
-    budget = found.package.manifest.budget.knobs()
-    for change in explanation.changes:
-        if change.drops and change.knob != "candidates_per_source":
-            kinder = nearest_change(found.offers, budget, piece, change.knob, keeping=True)
-            if kinder.needed is not None:
-                yield kinder
 
 
 def _candidates(explanation: Explanation, settings: Settings, found: Compiled) -> ChangeAction | None:

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from playground.compiler.budget import ContextBudget
-from playground.compiler.changes import KnobChange, fitted, is_in, lost_records, nearest_change
-from playground.compiler.knobs import KNOBS, Knob, budget_grid, with_knob
+from playground.compiler.changes import KnobChange, fitted, furthest, is_in, lost_records, nearest_change
+from playground.compiler.knobs import KNOBS, AnyKnob, Knob, budget_grid, with_knob
 from playground.compiler.manifest import ContextManifest, Reason
 from playground.compiler.offers import CompileInputs, Offers, prepare
 from playground.compiler.selection import Selection, select
+from playground.compiler.turns import piece_of_entry
 from playground.compiler.values import ContextPackage
 
-__all__ = ["Binding", "Limit", "binding_constraint", "helpful_change"]
+__all__ = ["Binding", "Limit", "binding_constraint", "helpful_change", "kinder_changes"]
 
 Limit = Literal["max_tokens", "ratio", "working_memory_tokens", "candidates", "mandatory", "room", "nothing"]
 
@@ -100,8 +101,27 @@ def helpful_change(offers: Offers, budget: ContextBudget, candidate: int, knob: 
     if kinder.needed is not None:
         return kinder
     trial = _Trial(offers, budget, candidate, knob)
-    units = trial.larger()
-    return trial.change(trial.smaller() if units is None else units)
+    units = trial.first(1)
+    return trial.change(trial.first(-1) if units is None else units)
+
+
+def kinder_changes(
+    offers: Offers, package: ContextPackage, number: int, nearest: Iterable[KnobChange[AnyKnob]]
+) -> Iterator[KnobChange[Knob]]:
+    """Yield larger changes that cost no record, for the knobs whose nearest change costs one.
+
+    Args:
+        offers: What was compiled.
+        package: What the compile gave.
+        number: Number of the entry to let in, in ``package.manifest.entries``.
+        nearest: Its explanation's changes; the candidates of a source are passed over.
+    """
+    piece, budget = piece_of_entry(offers, number), package.manifest.budget.knobs()
+    for change in nearest:
+        if change.drops and change.knob != "candidates_per_source":
+            kinder = nearest_change(offers, budget, piece, change.knob, keeping=True)
+            if kinder.needed is not None:
+                yield kinder
 
 
 class _Trial:
@@ -115,13 +135,16 @@ class _Trial:
     def admits(self, units: int) -> bool:
         return self._at(units) is not None
 
-    def larger(self) -> int | None:
-        start = math.floor(self._grid.position)
-        return _first_wanted(self.admits, start, _upwards(start, self._grid.most))
-
-    def smaller(self) -> int | None:
-        start = math.ceil(self._grid.position)
-        return _first_wanted(self.admits, start, _downwards(start, self._grid.least))
+    def first(self, direction: int) -> int | None:
+        """The end of the gap that is found by ever longer steps up (1) or down (-1)."""
+        grid = self._grid
+        start, last = (
+            (math.floor(grid.position), grid.most) if direction > 0 else (math.ceil(grid.position), grid.least)
+        )
+        if direction * (last - start) <= 0:
+            return None
+        found = furthest(lambda units: not self.admits(units), start, last, direction) + direction
+        return None if direction * (last - found) < 0 else found
 
     def change(self, units: int | None) -> KnobChange[Knob]:
         then = None if units is None else self._at(units)
@@ -156,33 +179,3 @@ def _limit(
     if set(for_budget) == {"working-memory"} and budget.working_memory_tokens < manifest.budget.context_tokens:
         return "working_memory_tokens"
     return "ratio" if budget.ratio * room < budget.max_tokens else "max_tokens"
-
-
-def _upwards(start: int, end: int) -> Iterator[int]:
-    step = 1
-    while start + step < end:
-        yield start + step
-        step *= 2
-    if end > start:
-        yield end
-
-
-def _downwards(start: int, end: int) -> Iterator[int]:
-    return (-probe for probe in _upwards(-start, -end))
-
-
-def _first_wanted(wanted: Callable[[int], bool], current: int, probes: Iterator[int]) -> int | None:
-    """Probe ever farther away, then halve the gap before the first success."""
-    outside = current
-    for inside in probes:
-        if not wanted(inside):
-            outside = inside
-            continue
-        while abs(inside - outside) > 1:
-            middle = (inside + outside) // 2
-            if wanted(middle):
-                inside = middle  # noqa: PLW2901  # the bracket narrows
-            else:
-                outside = middle
-        return inside
-    return None

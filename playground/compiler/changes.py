@@ -18,7 +18,16 @@ from playground.compiler.offers import Offers
 from playground.compiler.selection import Selection, granted_tokens, rooms_of, select
 from playground.compiler.turns import Outcome, line_number, piece_of_line, record_of
 
-__all__ = ["KnobChange", "Look", "fitted", "is_in", "lost_records", "nearest_change", "nearest_units"]
+__all__ = [
+    "KnobChange",
+    "Look",
+    "fitted",
+    "furthest",
+    "is_in",
+    "lost_records",
+    "nearest_change",
+    "nearest_units",
+]
 
 KnobName_co = TypeVar("KnobName_co", bound=AnyKnob, covariant=True)
 
@@ -99,7 +108,17 @@ def nearest_units(grid: Grid, look: Callable[[int, int], Look], *, stay: bool = 
 
 
 def furthest(holds: Callable[[int], bool], start: int, last: int, direction: int) -> int:
-    """Return the last value from ``start`` towards ``last`` up to which it ``holds``; at ``start`` it does."""
+    """Return the last value from ``start`` towards ``last`` up to which it ``holds``, after O(log range) looks.
+
+    Steps double, then the gap is halved. Where it ceases to hold more than once, the last value before one of
+    these gaps is returned; ``last`` where the steps met none of them.
+
+    Args:
+        holds: What is looked for; at ``start`` it is taken to hold.
+        start: Where to begin.
+        last: Where to end.
+        direction: +1 or -1, towards ``last``.
+    """
     inside, step = start, 1
     while True:
         probe = inside + direction * step

@@ -19,7 +19,7 @@ from playground.compiler.manifest import EntryKind, Reason
 from playground.compiler.offers import CompileInputs, Offers, prepare
 from playground.compiler.placement import standing_placements
 from playground.compiler.selection import Selection, select
-from playground.compiler.turns import Outcome, Turn, line_number, piece_of_line, record_of
+from playground.compiler.turns import Outcome, Turn, line_number, piece_of_entry, record_of
 from playground.compiler.values import ContextPackage
 from playground.errors import InvalidInputError
 from playground.values import shown
@@ -126,8 +126,7 @@ def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Rec
     number = _entry_number(package, record)
     _check_origin(offers, budget, package)
     entry = package.manifest.entries[number]
-    lines = len(offers.memory.lines)
-    piece = number - lines if number >= lines else piece_of_line(number)
+    piece = piece_of_entry(offers, number)
     selection = select(offers, budget)
     ranks = _ranks(offers, piece)
     turns = {} if ranks.rank is None else _turns(offers, Outcome(offers, budget, selection), selection, piece)

@@ -23,7 +23,7 @@ from playground.compiler.rendering import WORKING_MEMORY_SOURCE
 from playground.compiler.selection import Rooms, Selection, granted_tokens, rooms_of
 from playground.compiler.values import Kind
 
-__all__ = ["Outcome", "Turn", "line_number", "piece_of_line", "record_of"]
+__all__ = ["Outcome", "Turn", "line_number", "piece_of_entry", "piece_of_line", "record_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,12 @@ class _LineNeed(NamedTuple):
 def piece_of_line(line: int) -> int:
     """Return the number of a working-memory line as a piece."""
     return -1 - line
+
+
+def piece_of_entry(offers: Offers, number: int) -> int:
+    """Return the number, as a piece, of an entry of the manifest, which lists the lines first."""
+    lines = len(offers.memory.lines)
+    return number - lines if number >= lines else piece_of_line(number)
 
 
 def line_number(piece: int) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from playground.compiler.changes import furthest
 from playground.compiler.compile import compile_offers
 from playground.compiler.knobs import Knob
 from playground.compiler.offers import Offers
@@ -64,12 +65,6 @@ def both_limits(trial: Trial, positions: Positions, *, room: int, record: Record
         chosen = trial({**positions, **raised(steps)})
         return record in chosen and chosen >= now
 
-    inside, outside, most = 1, 0, math.ceil(KNOBS["max_tokens"].most / KNOBS["max_tokens"].step)
-    while not helps(inside):
-        if inside >= most:
-            return None
-        inside, outside = min(2 * inside, most), inside
-    while inside - outside > 1:
-        middle = (inside + outside) // 2
-        inside, outside = (middle, outside) if helps(middle) else (inside, middle)
-    return raised(inside)
+    most = math.ceil(KNOBS["max_tokens"].most / KNOBS["max_tokens"].step)
+    steps = furthest(lambda number: not helps(number), 0, most, 1) + 1
+    return raised(steps) if steps <= most else None

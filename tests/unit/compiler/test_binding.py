@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from playground.compiler.binding import binding_constraint, helpful_change
+from playground.compiler.binding import binding_constraint, helpful_change, kinder_changes
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.changes import nearest_change
 from playground.compiler.compile import compile_offers
+from playground.compiler.explain import explain
 from playground.compiler.knobs import with_knob
 from playground.compiler.offers import CompileInputs, Offers, prepare
 from playground.compiler.values import ContextCandidate, SourceResult
@@ -92,3 +93,41 @@ def test_what_a_change_would_drop_is_named_where_nothing_else_helps() -> None:
     advice = helpful_change(offers, budget, 1, "ratio")
     assert advice.needed is not None
     assert advice.drops == (("docs", "2"),)
+
+
+def test_a_tighter_limit_is_advised_only_where_no_looser_one_helps() -> None:
+    # The third record fits as soon as the budget is too small for the second.
+    offers = offers_of("a" * 720, "b" * 1440, "c" * 700, room=850)
+    budget = ContextBudget(ratio=0.9, max_tokens=8_000)
+    advice = helpful_change(offers, budget, 2, "ratio")
+    assert advice.needed is not None
+    assert advice.needed < 0.9
+    assert advice.drops == (("docs", "1"),)
+    kept = compile_offers(offers, with_knob(budget, "ratio", advice.needed)).manifest.entries
+    less = compile_offers(offers, with_knob(budget, "ratio", advice.needed + 0.0001)).manifest.entries
+    assert (kept[2].selected, less[2].selected) == (True, False)
+
+
+def test_a_kinder_change_is_named_for_each_knob_whose_nearest_change_costs_a_record() -> None:
+    offers = offers_of("a" * 720, "b" * 2160, "c" * 700, goal="A goal.")
+    budget = ContextBudget(max_tokens=600)
+    package = compile_offers(offers, budget)
+    number = next(i for i, entry in enumerate(package.manifest.entries) if entry.record_id == "1")
+    nearest = explain(offers, package, number).changes
+    costly = {change.knob: change.needed for change in nearest if change.drops}
+    kinder = list(kinder_changes(offers, package, number, nearest))
+    assert "max_tokens" in [change.knob for change in kinder]
+    for change in kinder:
+        assert change.drops == ()
+        assert change.needed is not None
+        near = costly[change.knob]
+        assert near is not None
+        assert abs(change.needed - (change.current or 0)) > abs(near - (change.current or 0))
+        after = compile_offers(offers, with_knob(budget, change.knob, change.needed)).manifest.entries
+        assert after.column("selected")[number]
+        assert all(
+            new >= old
+            for new, old in zip(
+                after.column("selected"), package.manifest.entries.column("selected"), strict=True
+            )
+        )
