@@ -1,4 +1,4 @@
-"""Threads and event loops: one private loop for synchronous callers, turns across loops, threads to abandon.
+"""Threads and event loops: one private loop for synchronous callers, turns across loops, calls to abandon.
 
 Not pure. ``asyncio``'s own lock belongs to one loop, its default executor keeps a process from ending while a
 call in it hangs, and ``asyncio.run`` fails where a loop runs already, as in Jupyter.
@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import os
 import threading
 from bisect import insort
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from playground.cancel import CancelToken
 from playground.errors import InvalidRequestError
 
-__all__ = ["Turns", "in_thread", "outcome_within", "run_sync"]
+__all__ = ["Turns", "called", "in_thread", "outcome_within", "run_sync", "until_done"]
 
+SIGNAL_SECONDS = 0.05  # how often a caller's signal is looked at while tasks are waited for
 _Result = TypeVar("_Result")
 
 
@@ -110,6 +113,17 @@ async def in_thread(function: Callable[..., _Result], *arguments: Any) -> _Resul
     return await outcome
 
 
+async def called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that may be plain or async, and return its result.
+
+    A plain one runs in a thread, see ``in_thread``; what it returns is awaited where it can be.
+    """
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+        return await function(*arguments)
+    found = await in_thread(function, *arguments)
+    return await found if inspect.isawaitable(found) else found
+
+
 async def outcome_within(
     seconds: float, function: Callable[..., Awaitable[_Result]], *arguments: Any
 ) -> tuple[_Result | None, BaseException | None]:
@@ -131,6 +145,28 @@ async def outcome_within(
     if not in_time:
         raise TimeoutError
     return (None, asyncio.CancelledError()) if task.cancelled() else task.result()
+
+
+async def until_done(tasks: Sequence[asyncio.Task[Any]], signal: CancelToken) -> None:
+    """Wait until all tasks are done; what one raises comes at once, and so does a cancellation.
+
+    Of several errors the first in the order of the tasks is raised; what the others raise, now or later, is
+    looked at here, so that no loop logs it.
+
+    Raises:
+        CallCancelledError: When ``signal`` is set meanwhile.
+    """
+    for task in tasks:
+        task.add_done_callback(_error_of)
+    waiting = list(tasks)
+    while waiting:
+        # A token may be set by any thread and wakes nobody up; it is looked at often enough.
+        await asyncio.wait(waiting, timeout=SIGNAL_SECONDS, return_when="FIRST_EXCEPTION")
+        signal.raise_if_cancelled()
+        for task in tasks:
+            if task.done():
+                task.result()
+        waiting = [task for task in waiting if not task.done()]
 
 
 class _Place:
@@ -249,6 +285,11 @@ async def _outcome(
         raise
     except BaseException as error:  # noqa: BLE001  # whoever waits raises it again
         return None, error
+
+
+def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
+    """Look at what a task that is done raised: an error that nobody has looked at is logged, with its text."""
+    return None if task.cancelled() else task.exception()
 
 
 async def _same(coroutine: Coroutine[Any, Any, _Result]) -> _Result:

@@ -24,7 +24,7 @@ from playground.compiler.values import (
     ScopedSource,
     SourceResult,
 )
-from playground.concurrency import in_thread, outcome_within
+from playground.concurrency import in_thread, outcome_within, until_done
 from playground.errors import (
     CallCancelledError,
     InvalidInputError,
@@ -35,11 +35,10 @@ from playground.errors import (
 from playground.scope import MemoryScope
 from playground.values import as_float, shown
 
-__all__ = ["DEFAULT_TIME_LIMIT", "budget_hints", "check_sources", "query_sources", "until_done"]
+__all__ = ["DEFAULT_TIME_LIMIT", "budget_hints", "check_sources", "query_sources"]
 
 DEFAULT_TIME_LIMIT = 30.0  # seconds that one source may take
 MOST_CANDIDATES = 1_000_000  # that one source may answer; a bound on time and memory, not on use
-SIGNAL_SECONDS = 0.05  # how often a caller's signal is looked at while sources are asked
 
 
 def check_sources(
@@ -144,28 +143,6 @@ async def query_sources(
     return tuple(task.result() for task in tasks)
 
 
-async def until_done(tasks: Sequence[asyncio.Task[Any]], signal: CancelToken) -> None:
-    """Wait until all tasks are done; what one raises comes at once, and so does a cancellation.
-
-    Of several errors the first in the order of the tasks is raised; what the others raise, now or later, is
-    looked at here, so that no loop logs it.
-
-    Raises:
-        CallCancelledError: When ``signal`` is set meanwhile.
-    """
-    for task in tasks:
-        task.add_done_callback(_error_of)
-    waiting = list(tasks)
-    while waiting:
-        # A token may be set by any thread and wakes nobody up; it is looked at often enough.
-        await asyncio.wait(waiting, timeout=SIGNAL_SECONDS, return_when="FIRST_EXCEPTION")
-        signal.raise_if_cancelled()
-        for task in tasks:
-            if task.done():
-                task.result()
-        waiting = [task for task in waiting if not task.done()]
-
-
 async def _ask(
     source: ContextSource, request: ContextSourceRequest, hint: int, time_limit: float, signal: CancelToken
 ) -> SourceResult:
@@ -214,11 +191,6 @@ async def _answer(source: ContextSource, asked: ContextSourceRequest) -> Sequenc
             source_id=source.id,
         )
     return found
-
-
-def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
-    """Look at what a task that is done raised: an error that nobody has looked at is logged, with its text."""
-    return None if task.cancelled() else task.exception()
 
 
 def _accounting_of(source: ContextSource, accounting: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

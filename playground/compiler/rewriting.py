@@ -6,13 +6,10 @@ Not pure: the function may ask a model. It is optional, so that its failure cost
 from __future__ import annotations
 
 import asyncio
-import inspect
-from typing import Any
 
 from playground.cancel import CancelToken
-from playground.compiler.querying import until_done
 from playground.compiler.refresh import QUERY_LENGTH, RewriteQuery
-from playground.concurrency import in_thread, outcome_within
+from playground.concurrency import called, outcome_within, until_done
 from playground.errors import ends_execution
 from playground.values import as_float
 
@@ -38,7 +35,7 @@ async def rewritten(
     """
     limit = as_float(time_limit)
     # The task below is cancelled and left behind; a deaf function keeps only a task of its own.
-    task = asyncio.create_task(outcome_within(limit, _call, rewrite, query))
+    task = asyncio.create_task(outcome_within(limit, called, rewrite, query))
     try:
         await until_done([task], signal)
         found, error = task.result()
@@ -53,10 +50,3 @@ async def rewritten(
     if not isinstance(found, str):
         return query, f"the answer is a {type(found).__name__}"
     return str.strip(found)[:QUERY_LENGTH], None
-
-
-async def _call(rewrite: RewriteQuery, query: str) -> Any:
-    if inspect.iscoroutinefunction(rewrite) or inspect.iscoroutinefunction(type(rewrite).__call__):
-        return await rewrite(query)
-    found = await in_thread(rewrite, query)
-    return await found if inspect.isawaitable(found) else found

@@ -11,7 +11,7 @@ from typing import Any
 from playground.accounting import Charge
 from playground.cancel import CancelToken
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind
-from playground.concurrency import in_thread
+from playground.concurrency import called, in_thread
 from playground.errors import InvalidInputError
 from playground.memory.arguments import checked_flag, checked_id
 from playground.retrieval.hits import SCORE_DIGITS
@@ -84,14 +84,7 @@ class RagSource:
         if request.accounting is not None and self._takes_charge:
             charge: Charge = {"accounting": request.accounting, "on_warning": request.on_warning}
             arguments += (charge,)
-        if inspect.iscoroutinefunction(self._retrieve) or inspect.iscoroutinefunction(
-            type(self._retrieve).__call__
-        ):
-            found = await self._retrieve(*arguments)
-        else:
-            found = await in_thread(self._retrieve, *arguments)
-            if inspect.isawaitable(found):
-                found = await found
+        found = await called(self._retrieve, *arguments)
         # In a thread too: an answer may be a generator, which does its work when it is read, or very long.
         return await in_thread(self._candidates, found, request.signal)
 

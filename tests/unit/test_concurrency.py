@@ -9,15 +9,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
 
-from playground import ContextCompiler, ContextSourceRequest, InvalidRequestError, RagSource
+from playground import (
+    CallCancelledError,
+    CancelToken,
+    ContextCompiler,
+    ContextSourceRequest,
+    InvalidRequestError,
+    RagSource,
+)
 from playground.compiler.values import ContextCandidate
-from playground.concurrency import Turns, in_thread, outcome_within, run_sync
+from playground.concurrency import Turns, called, in_thread, outcome_within, run_sync, until_done
 
 ROOT = Path(__file__).parents[2]
 MODEL = {"provider": "openai", "model_id": "gpt-5", "context_window": 20_000, "max_output_tokens": 4_000}
@@ -440,3 +447,55 @@ def test_an_outcome_is_the_result_or_the_very_error_and_a_deaf_function_is_left_
     with pytest.raises(TimeoutError):
         in_time(lambda: run_sync(outcome_within(0.05, deaf)))
     over.set()
+
+
+def test_a_function_is_called_in_a_thread_only_where_it_is_plain_and_what_it_returns_is_awaited() -> None:
+    here: list[str] = []
+
+    async def asynchronous(name: str) -> str:
+        here.append(threading.current_thread().name)
+        return name
+
+    def plain(name: str) -> str:
+        here.append(threading.current_thread().name)
+        return name
+
+    class Asynchronous:
+        async def __call__(self, name: str) -> str:
+            return await asynchronous(name)
+
+    def hidden(name: str) -> object:
+        return asynchronous(plain(name))
+
+    for function in (asynchronous, Asynchronous(), plain, hidden):
+        assert run_sync(called(function, "answer")) == "answer"
+    assert here == ["playground-loop"] * 2 + ["playground-call"] * 2 + ["playground-loop"]
+
+
+def test_tasks_are_waited_for_until_one_raises_or_the_caller_no_longer_waits() -> None:
+    error, token = KeyError("mine"), CancelToken()
+
+    async def fails() -> None:
+        raise error
+
+    async def cancels() -> None:
+        token.cancel()
+        await asyncio.sleep(60)
+
+    async def wait(*functions: Callable[[], Coroutine[object, object, None]]) -> None:
+        tasks = [asyncio.create_task(function()) for function in functions]
+        try:
+            await until_done(tasks, token)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def ends() -> None:
+        return
+
+    run_sync(wait(ends, ends))
+    with pytest.raises(KeyError) as caught:
+        in_time(lambda: run_sync(wait(lambda: asyncio.sleep(60), fails)))
+    assert caught.value is error
+    with pytest.raises(CallCancelledError):
+        in_time(lambda: run_sync(wait(cancels)))
