@@ -15,7 +15,7 @@ from playground.compiler.manifest import ContextManifest
 from playground.errors import PlaygroundError
 from playground.views.binding_trial import Record, trial_of
 from playground.views.explanation import ExplanationView, explanation_view
-from playground.views.knob_action import ChangeAction, candidates_action
+from playground.views.knob_action import KnobAction, candidates_action
 from playground.views.record_key import record_key
 
 __all__ = ["entry_number", "explained", "pick_entry"]
@@ -75,14 +75,15 @@ def _explained(
     return replace(view, actions=(*view.actions, fewer)) if fewer else view
 
 
-def _candidates(explanation: Explanation, settings: Settings, found: Compiled) -> ChangeAction | None:
+def _candidates(explanation: Explanation, settings: Settings, found: Compiled) -> KnobAction | None:
     texts = found.retrieval.texts
 
     def selected_at(candidates: int) -> frozenset[Record]:
         try:
-            return _selected(compiled(replace(settings, candidates=candidates)).package.manifest)
+            again = compiled(replace(settings, candidates=candidates))
         except PlaygroundError:
             return frozenset()
+        return again.package.manifest.entries.selected_records()
 
     for change in explanation.changes:
         if change.knob == "candidates_per_source":
@@ -90,14 +91,10 @@ def _candidates(explanation: Explanation, settings: Settings, found: Compiled) -
                 change,
                 (explanation.source, explanation.record_id),
                 selected_at,
-                now=_selected(found.package.manifest),
+                now=found.package.manifest.entries.selected_records(),
                 title=lambda source, record_id: texts[(source, record_id)].title,
             )
     return None
-
-
-def _selected(manifest: ContextManifest) -> frozenset[Record]:
-    return frozenset((entry.source, entry.record_id) for entry in manifest.entries if entry.selected)
 
 
 def _key(manifest: ContextManifest, number: int) -> str:

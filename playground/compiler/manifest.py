@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, overload
 
 from pydantic import ConfigDict, Field, field_serializer, field_validator, model_validator
@@ -85,6 +86,11 @@ class ManifestEntries(Sequence[ManifestEntry]):
     def column(self, name: str) -> Sequence[Any]:
         """Return one field of every entry; read only."""
         return self._columns[ManifestEntry._fields.index(name)]
+
+    def selected_records(self) -> frozenset[tuple[str, str]]:
+        """Return source and record id of every selected entry."""
+        pairs = zip(self.column("source"), self.column("record_id"), strict=True)
+        return frozenset(compress(pairs, self.column("selected")))
 
     def __len__(self) -> int:
         return len(self._columns[0])

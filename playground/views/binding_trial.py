@@ -29,7 +29,7 @@ def trial_of(offers: Offers) -> Trial:
             entries = compile_offers(offers, budget_of(positions)).manifest.entries
         except ContextBudgetExceededError:
             return frozenset()
-        return frozenset((entry.source, entry.record_id) for entry in entries if entry.selected)
+        return entries.selected_records()
 
     return selected_at
 

@@ -15,12 +15,7 @@ from playground.compiler.manifest import ContextManifest
 from playground.views.binding_trial import Trial
 from playground.views.explanation_changes import ChangeRow, change_rows, explained_changes
 from playground.views.explanation_sentence import explanation_sentence
-from playground.views.knob_action import (
-    ChangeAction,
-    Title,
-    nearest_action,
-    small,
-)
+from playground.views.knob_action import KnobAction, Title, nearest_action, small
 from playground.views.palette import Slot
 from playground.views.record_key import record_key
 from playground.views.record_text import RecordTexts
@@ -84,7 +79,7 @@ class ExplanationView:
     changes: tuple[ChangeRow, ...]
     idle: str
     """Knobs no value of which lets it in; empty when there are none."""
-    actions: tuple[ChangeAction, ...]
+    actions: tuple[KnobAction, ...]
 
 
 def explanation_view(
@@ -131,9 +126,7 @@ def explanation_view(
         before_total=_total([tokens for _, tokens in before]),
         changes=change_rows(found, title),
         idle=found.idle,
-        actions=tuple(
-            ChangeAction(action.positions, action.label, action.note) for action in actions if action
-        ),
+        actions=tuple(action for action in actions if action),
     )
 
 

@@ -17,7 +17,6 @@ from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, eff
 from playground.views.words import count
 
 __all__ = [
-    "ChangeAction",
     "KnobAction",
     "Title",
     "candidates_action",
@@ -39,16 +38,6 @@ Title = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class KnobAction:
-    """What the button does: put controls to positions that let the record in."""
-
-    positions: tuple[tuple[Knob, float], ...]
-    label: str
-    note: str = ""
-    """What it costs; empty when it costs nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeAction:
     """What a button does: put controls to positions that let the record in."""
 
     positions: tuple[tuple[KnobName, float], ...]
@@ -76,19 +65,18 @@ def knob_action(
         positions: Where the controls stand.
         trial: Which records are selected with the controls at other positions.
     """
-    now = frozenset((entry.source, entry.record_id) for entry in manifest.entries if entry.selected)
+    now = manifest.entries.selected_records()
     swap: KnobAction | None = None
     for change in changes:
         for position in _steps(change, positions):
             chosen = trial({**positions, change.knob: position})
             if record not in chosen:
                 continue
-            value = knob_written(change.knob, {**positions, change.knob: position})
-            label = f"Set {small(knob_name(change.knob))} to {value}"
             gone = sorted(now - chosen)
+            action = _set_knob(change.knob, position, positions, note=swaps_text(gone, title))
             if not gone:
-                return KnobAction(((change.knob, position),), label)
-            swap = swap or KnobAction(((change.knob, position),), label, sentence_case(swaps_text(gone, title)))
+                return action
+            swap = swap or action
     return swap
 
 
@@ -113,18 +101,14 @@ def nearest_action(
         positions: Where the controls stand.
         trial: Which records are selected with the controls at other positions.
     """
-    now = frozenset((entry.source, entry.record_id) for entry in manifest.entries if entry.selected)
+    now = manifest.entries.selected_records()
     tried = _nearest(change, positions)
     for positions_tried in (tried[:2], *([position] for position in tried[2:])):
         chosen = {spot: trial({**positions, change.knob: spot}) for spot in positions_tried}
         gone = {spot: sorted(now - records) for spot, records in chosen.items() if record in records}
         if gone:
             position = min(gone, key=lambda spot: bool(gone[spot]))
-            value = knob_written(change.knob, {**positions, change.knob: position})
-            label = f"Set {small(knob_name(change.knob))} to {value}"
-            return KnobAction(
-                ((change.knob, position),), label, sentence_case(swaps_text(gone[position], title))
-            )
+            return _set_knob(change.knob, position, positions, note=swaps_text(gone[position], title))
     return None
 
 
@@ -147,7 +131,7 @@ def candidates_action(
     *,
     now: frozenset[Record],
     title: Title,
-) -> ChangeAction | None:
+) -> KnobAction | None:
     """Return the nearest position of the candidates control that lets a record in, the sources asked again.
 
     Args:
@@ -170,7 +154,7 @@ def candidates_action(
             if record in chosen:
                 label = f"Set {small(CANDIDATES.label)} to {CANDIDATES.written(position)}"
                 note = sentence_case(swaps_text(sorted(now - chosen), title))
-                return ChangeAction(((CANDIDATES.name, position),), label, note)
+                return KnobAction(((CANDIDATES.name, position),), label, note)
     return None
 
 
@@ -193,6 +177,11 @@ def small(name: str) -> str:
 def sentence_case(text: str) -> str:
     """Return a text as it stands at the start of a sentence."""
     return text[:1].upper() + text[1:]
+
+
+def _set_knob(knob: Knob, position: float, positions: Mapping[Knob, float], *, note: str) -> KnobAction:
+    value = knob_written(knob, {**positions, knob: position})
+    return KnobAction(((knob, position),), f"Set {small(knob_name(knob))} to {value}", sentence_case(note))
 
 
 def _effective(knob: Knob, positions: Mapping[Knob, float]) -> float:

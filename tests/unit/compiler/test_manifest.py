@@ -62,6 +62,14 @@ def test_r49_candidates_left_out_for_any_reason_are_listed_too() -> None:
     assert len(package.manifest.entries) == 5
 
 
+def test_the_selected_records_are_those_of_the_selected_entries() -> None:
+    entries = mixed().manifest.entries
+    selected = {(entry.source, entry.record_id) for entry in entries if entry.selected}
+    assert entries.selected_records() == selected
+    assert 0 < len(selected) < len(entries)
+    assert ManifestEntries.of(()).selected_records() == frozenset()
+
+
 def test_r50_an_entry_has_the_documented_fields() -> None:
     record = ContextCandidate("a", "text", 0.5, revision=2)
     (entry,) = as_json(compiled(offer(record, query="q")))["entries"]

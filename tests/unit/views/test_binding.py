@@ -11,7 +11,7 @@ from playground.compiler.knobs import Knob
 from playground.compiler.offers import Offers
 from playground.views.binding import BindingView, binding_view
 from playground.views.binding_trial import Positions, Record, trial_of
-from playground.views.knob_action import knob_name
+from playground.views.knob_action import KnobAction, knob_name
 from playground.views.knobs import KNOBS, SHARE_KNOBS, budget_of, effective_shares
 from tests.unit.views.compiles import offers, package
 from tests.unit.views.manifests import entry, manifest
@@ -134,6 +134,15 @@ def chosen_by(prepared: Offers, stand: dict[Knob, float]) -> set[str]:
     return {entry.record_id for entry in entries if entry.selected}
 
 
+def pressed(stand: dict[Knob, float], action: KnobAction) -> dict[Knob, float]:
+    """Where the controls of the budget stand after a button was pressed."""
+    after = dict(stand)
+    for knob, position in action.positions:
+        assert knob != "candidates"
+        after[knob] = position
+    return after
+
+
 @pytest.mark.parametrize("max_tokens", range(384, 3_200, 64))
 def test_a_button_without_a_note_never_costs_a_record_and_one_with_a_note_names_it(max_tokens: int) -> None:
     prepared = offers()
@@ -143,7 +152,7 @@ def test_a_button_without_a_note_never_costs_a_record_and_one_with_a_note_names_
         assert found.rows == ()
         return
     before = chosen_by(prepared, stand)
-    gone = before - chosen_by(prepared, {**stand, **dict(found.action.positions)})
+    gone = before - chosen_by(prepared, pressed(stand, found.action))
     if len(gone) == 1:
         assert found.action.note == f"Swaps with Chunk {gone.pop()}"
     else:
@@ -205,7 +214,7 @@ def test_with_ratio_and_max_tokens_at_their_minimum_both_are_named_and_one_click
     assert found.idle.startswith("Working memory")
     assert found.action is not None
     assert {knob for knob, _ in found.action.positions} == {"ratio", "max_tokens"}
-    assert chosen_by(prepared, {**stand, **dict(found.action.positions)}) > chosen_by(prepared, stand)
+    assert chosen_by(prepared, pressed(stand, found.action)) > chosen_by(prepared, stand)
 
 
 def test_a_share_is_written_as_the_sidebar_writes_it() -> None:
@@ -223,8 +232,8 @@ def test_a_share_is_written_as_the_sidebar_writes_it() -> None:
     )
     assert found.rows[0].change == f"{part:.1%} → 40.0%"
     assert found.action is not None
-    ((knob, position),) = found.action.positions
-    after = effective_shares({kind: {**stand, knob: position}[share] for kind, share in SHARE_KNOBS.items()})
+    moved = pressed(stand, found.action)
+    after = effective_shares({kind: moved[share] for kind, share in SHARE_KNOBS.items()})
     assert found.action.label == f"Set documents share to {after['rag']:.1%}"
 
 

@@ -15,7 +15,7 @@ from playground.compiler.offers import CompileInputs, prepare
 from playground.views.binding_trial import trial_of
 from playground.views.explanation import ExplanationView, explanation_view
 from playground.views.explanation_sentence import explanation_sentence
-from playground.views.knob_action import ChangeAction, candidates_action, nearest_action
+from playground.views.knob_action import KnobAction, candidates_action, nearest_action
 from playground.views.knobs import KNOBS
 from playground.views.record_key import record_key
 from playground.views.record_text import RecordText
@@ -228,7 +228,7 @@ def pressed(
 ) -> tuple[float, str] | None:
     """Position and note of the button of max tokens; record 9 is to get in, what the manifest selects stays."""
     compiled = package(offers(), max_tokens=1_024)
-    inside = {(entry.source, entry.record_id) for entry in compiled.manifest.entries if entry.selected}
+    inside = compiled.manifest.entries.selected_records()
 
     def selected(positions: Mapping[Knob, float]) -> frozenset[tuple[str, str]]:
         found = selected_at.get(round(positions["max_tokens"]))
@@ -268,7 +268,7 @@ def test_where_no_position_nearby_lets_the_record_in_there_is_no_button() -> Non
 # The candidates control
 
 
-def limited(needed: float | None, selected_at: Mapping[int, set[str]]) -> ChangeAction | None:
+def limited(needed: float | None, selected_at: Mapping[int, set[str]]) -> KnobAction | None:
     change: KnobChange[AnyKnob] = KnobChange("candidates_per_source", 48, needed)
     return candidates_action(
         change,
@@ -281,7 +281,7 @@ def limited(needed: float | None, selected_at: Mapping[int, set[str]]) -> Change
 
 def test_the_candidates_button_takes_a_position_of_the_control_that_was_tried() -> None:
     found = limited(25, {24: set(), 20: {"1", "2"}})
-    assert found == ChangeAction((("candidates", 20),), "Set candidates per source to 20")
+    assert found == KnobAction((("candidates", 20),), "Set candidates per source to 20")
 
 
 def test_the_nearest_position_of_the_candidates_comes_first_on_either_side() -> None:
