@@ -11,7 +11,7 @@ import streamlit as st
 
 from playground.views.data import DataTile
 
-__all__ = ["bar", "caption", "data_style", "nothing", "project_text", "tiles"]
+__all__ = ["bar", "data_style", "nothing", "project_text", "tiles"]
 
 
 def data_style() -> None:
@@ -38,11 +38,6 @@ def bar(part: float, caption: str) -> None:
     """Show a part of one as a bar with a caption."""
     filled = f'<u class="cp-ink" style="width:{part:.1%}"></u>' if part > 0 else ""
     st.html(f'<div class="cp-bar">{filled}</div><p class="cp-caption">{html.escape(caption)}</p>')
-
-
-def caption(sentence: str) -> None:
-    """Show a small sentence."""
-    st.html(f'<p class="cp-caption">{html.escape(sentence)}</p>')
 
 
 def nothing(sentence: str) -> None:

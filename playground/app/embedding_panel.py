@@ -61,7 +61,7 @@ def _job_offered(project: Project) -> None:
         st.rerun()
     size = cache_size()
     with st.container(key="embedding_cache", horizontal=True, vertical_alignment="center"):
-        data_markup.caption(cache_text(shown_path(), size))
+        markup.caption(cache_text(shown_path(), size))
         if size:
             st.button("Clear", key="clear_cache", on_click=_clear_cache, help=f"Deletes {cache_path().name}.")
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from playground.app import markup
 from playground.app.controls import apply_control
+from playground.app.navigation import page_named
 from playground.views.notices import GO_TO, Notice, NoticeAction
 
 __all__ = ["show_notice"]
-
-PAGES = Path(__file__).parent / "pages"
 
 
 def show_notice(notice: Notice, *, key: str) -> None:
@@ -23,7 +20,7 @@ def show_notice(notice: Notice, *, key: str) -> None:
             with st.container(horizontal=True, gap="small"):
                 for number, action in enumerate(notice.actions):
                     if action.control == GO_TO:
-                        st.page_link(PAGES / f"{action.value}.py", label=action.label)
+                        st.page_link(page_named(str(action.value)), label=action.label)
                         continue
                     st.button(
                         action.label,
