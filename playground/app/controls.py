@@ -9,9 +9,9 @@ from typing import Literal
 import streamlit as st
 
 from playground.compiler.budget import ContextBudget
-from playground.compiler.knobs import Knob
+from playground.compiler.knobs import SHARE_KNOBS, Knob
 from playground.models import ModelEntry, ModelSpec, find_model
-from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, budget_of
+from playground.views.knobs import CANDIDATES, KNOBS, KnobName, budget_of
 from playground.views.links import number_in
 from playground.workspace import Project
 

@@ -8,8 +8,9 @@ from playground.app import markup
 from playground.app.controls import ESTIMATORS, SEARCHES, default_positions, default_sizes, position
 from playground.app.links import LARGEST_WINDOW, follow_sample, read_link, write_sample
 from playground.app.projects import load_project, project_names
+from playground.compiler.knobs import SHARE_KNOBS
 from playground.models import DEFAULT_MODEL_ID, catalogue
-from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, KnobSpec, effective_shares
+from playground.views.knobs import CANDIDATES, KNOBS, KnobName, KnobSpec, effective_shares
 from playground.views.links import sample_titles
 from playground.workspace import Project
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from playground.compiler.binding import Binding
 from playground.compiler.changes import KnobChange
 from playground.compiler.knobs import KNOBS as KNOB_ORDER
-from playground.compiler.knobs import Knob
+from playground.compiler.knobs import SHARE_KNOBS, Knob
 from playground.compiler.manifest import ContextManifest
-from playground.views.binding_sentence import Sentence, binding_sentence
+from playground.views.binding_sentence import binding_sentence
 from playground.views.binding_trial import Trial, both_limits
 from playground.views.knob_action import (
     KnobAction,
@@ -23,8 +23,9 @@ from playground.views.knob_action import (
     small,
     swaps_text,
 )
-from playground.views.knobs import KNOBS, SHARE_KNOBS
+from playground.views.knobs import KNOBS
 from playground.views.strip import LIMIT_NAMES
+from playground.views.words import Sentence
 
 __all__ = ["BindingRow", "BindingView", "binding_view"]
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from playground.compiler.binding import Binding
 from playground.compiler.manifest import ContextManifest, EntryKind
-from playground.views.words import KIND_NOUNS, KIND_ORDER, count, joined, percent, plural
+from playground.views.words import KIND_NOUNS, KIND_ORDER, Sentence, count, joined, marked, percent, plural
 
-__all__ = ["Sentence", "binding_sentence"]
-
-Sentence = tuple[tuple[str, bool], ...]
-"""Text and whether it is bold."""
+__all__ = ["binding_sentence"]
 
 
 def binding_sentence(binding: Binding, manifest: ContextManifest) -> Sentence:
@@ -19,8 +16,7 @@ def binding_sentence(binding: Binding, manifest: ContextManifest) -> Sentence:
         binding: What limits it.
         manifest: The compile.
     """
-    text = f"{_head(binding, manifest)}. {_left_out(binding, manifest)}".rstrip()
-    return tuple((part, index % 2 == 1) for index, part in enumerate(text.split("**")))
+    return marked(f"{_head(binding, manifest)}. {_left_out(binding, manifest)}".rstrip())
 
 
 def _head(binding: Binding, manifest: ContextManifest) -> str:

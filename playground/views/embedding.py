@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from playground.retrieval.corpus import search_text
 from playground.views.load_report import REPORT
 from playground.views.notices import Notice, NoticeAction
-from playground.views.words import count, plural
+from playground.views.words import Sentence, count, plural
 from playground.workspace import Project
 from playground.workspace.build_samples import embedded_texts
 
@@ -27,7 +27,7 @@ class EmbeddingView:
     total: int
     missing: tuple[str, ...]
     """Texts without a vector."""
-    sentence: tuple[tuple[str, bool], ...]
+    sentence: Sentence
     """Text and whether it is bold."""
 
     @property
@@ -42,7 +42,7 @@ def embedding_view(project: Project, *, model: str) -> EmbeddingView:
     same = project.vectors.model_id == model
     missing = tuple(text for text in texts if not (same and text in project.vectors))
     if not missing:
-        sentence: tuple[tuple[str, bool], ...] = (
+        sentence: Sentence = (
             ("All ", False),
             (count(len(texts)), True),
             (f" texts have a vector of {model}.", False),
@@ -94,7 +94,7 @@ def cache_text(path: str, size: int) -> str:
     return f"Vectors are kept in {path} on this computer: {max(0.1, size / MEGABYTE):,.1f} MB."
 
 
-def _concerned(project: Project, missing: tuple[str, ...]) -> tuple[tuple[str, bool], ...]:
+def _concerned(project: Project, missing: tuple[str, ...]) -> Sentence:
     """Say how many chunks that is: one text may stand in several, and not every text is a chunk."""
     without = frozenset(missing)
     chunks = sum(search_text(chunk) in without for chunk in project.chunks)

@@ -19,7 +19,7 @@ from playground.views.knob_action import KnobAction, Title, nearest_action, smal
 from playground.views.palette import Slot
 from playground.views.record_key import record_key
 from playground.views.record_text import RecordTexts
-from playground.views.words import KIND_LABELS, KIND_NOUNS, count, entry_slot, plural, score
+from playground.views.words import KIND_LABELS, KIND_NOUNS, Sentence, count, entry_slot, plural, score
 
 __all__ = [
     "BeforeRow",
@@ -69,7 +69,7 @@ class ExplanationView:
     title: str
     source: str
     """``Documents, part 1 of <document>``."""
-    sentence: tuple[tuple[str, bool], ...]
+    sentence: Sentence
     facts: tuple[Fact, ...]
     turns: tuple[TurnRow, ...]
     before: tuple[BeforeRow, ...]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from playground.compiler.explain import Explanation
-from playground.views.binding_sentence import Sentence
 from playground.views.knob_action import Title, small
-from playground.views.words import KIND_LABELS, count, plural
+from playground.views.words import KIND_LABELS, Sentence, count, marked, plural
 
 __all__ = ["explanation_sentence"]
 
@@ -28,8 +27,7 @@ def explanation_sentence(explanation: Explanation, title: Title) -> Sentence:
         return ((_SETTLED[explanation.reason], False),)
     if explanation.reason == "duplicate":
         return _duplicate(explanation, title)
-    text = _selected(explanation) if explanation.selected else _left_out(explanation)
-    return tuple((part, number % 2 == 1) for number, part in enumerate(text.split("**")))
+    return marked(_selected(explanation) if explanation.selected else _left_out(explanation))
 
 
 def _duplicate(explanation: Explanation, title: Title) -> Sentence:

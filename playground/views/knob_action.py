@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from playground.compiler.changes import KnobChange
-from playground.compiler.knobs import AnyKnob, Knob
+from playground.compiler.knobs import SHARE_KNOBS, AnyKnob, Knob
 from playground.compiler.manifest import ContextManifest
 from playground.views.binding_trial import Record, Trial
-from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, KnobName, effective_shares, position_for
+from playground.views.knobs import CANDIDATES, KNOBS, KnobName, effective_shares, position_for
 from playground.views.words import count
 
 __all__ = [

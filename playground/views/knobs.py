@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget, ContextShares
-from playground.compiler.knobs import Knob
+from playground.compiler.knobs import SHARE_KNOBS, Knob
 from playground.compiler.values import KINDS, Kind
 from playground.views.palette import Slot
 from playground.views.words import KIND_LABELS, count, percent
@@ -20,7 +20,6 @@ from playground.views.words import KIND_LABELS, count, percent
 __all__ = [
     "CANDIDATES",
     "KNOBS",
-    "SHARE_KNOBS",
     "KnobName",
     "KnobSpec",
     "budget_of",
@@ -50,12 +49,6 @@ class KnobSpec:
 
 
 _DEFAULT = DEFAULT_CONTEXT_BUDGET
-SHARE_KNOBS: dict[Kind, Knob] = {
-    "memory": "memory_share",
-    "rag": "rag_share",
-    "transcript": "transcript_share",
-    "skills": "skills_share",
-}
 CANDIDATES = KnobSpec(
     "candidates",
     "Candidates per source",

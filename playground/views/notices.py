@@ -19,7 +19,7 @@ from playground.errors import (
     UnknownModelError,
 )
 from playground.views.links import LinkProblem
-from playground.views.words import count, joined
+from playground.views.words import Sentence, count, joined
 
 __all__ = [
     "GO_TO",
@@ -57,7 +57,7 @@ class Notice:
 
     level: Level
     title: str
-    sentence: tuple[tuple[str, bool], ...]
+    sentence: Sentence
     """Text and whether it is bold."""
     actions: tuple[NoticeAction, ...] = ()
     clears: str = ""

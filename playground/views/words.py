@@ -18,9 +18,11 @@ __all__ = [
     "KIND_ORDER",
     "MINUS",
     "REASONS",
+    "Sentence",
     "count",
     "entry_slot",
     "joined",
+    "marked",
     "money",
     "percent",
     "plural",
@@ -29,6 +31,8 @@ __all__ = [
     "signed_percent",
 ]
 
+Sentence = tuple[tuple[str, bool], ...]
+"""Texts, and whether each is bold."""
 MINUS: Final = "−"
 KIND_ORDER: tuple[EntryKind, ...] = get_args(EntryKind)
 """Working memory first, then the kinds of sources; the order of every chart, group and legend."""
@@ -92,6 +96,11 @@ def joined(names: Iterable[str]) -> str:
     """Join names for a sentence: ``a``, ``a and b``, ``a, b and c``."""
     *head, last = list(names) or [""]
     return f"{', '.join(head)} and {last}" if head else last
+
+
+def marked(text: str) -> Sentence:
+    """Read a text of our own as a sentence: what stands between double stars is bold."""
+    return tuple((part, number % 2 == 1) for number, part in enumerate(text.split("**")))
 
 
 def entry_slot(entry: ManifestEntry) -> Slot:

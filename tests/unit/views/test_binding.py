@@ -7,12 +7,12 @@ import pytest
 from playground.compiler.binding import Binding, binding_constraint
 from playground.compiler.changes import KnobChange
 from playground.compiler.compile import compile_offers
-from playground.compiler.knobs import Knob
+from playground.compiler.knobs import SHARE_KNOBS, Knob
 from playground.compiler.offers import Offers
 from playground.views.binding import BindingView, binding_view
 from playground.views.binding_trial import Positions, Record, trial_of
 from playground.views.knob_action import KnobAction, knob_name
-from playground.views.knobs import KNOBS, SHARE_KNOBS, budget_of, effective_shares
+from playground.views.knobs import KNOBS, budget_of, effective_shares
 from tests.unit.views.compiles import offers, package
 from tests.unit.views.manifests import entry, manifest
 

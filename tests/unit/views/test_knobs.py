@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET
 from playground.compiler.knobs import KNOBS as ALL_KNOBS
-from playground.compiler.knobs import Knob
+from playground.compiler.knobs import SHARE_KNOBS, Knob
 from playground.compiler.values import KINDS
-from playground.views.knobs import CANDIDATES, KNOBS, SHARE_KNOBS, budget_of, effective_shares, position_for
+from playground.views.knobs import CANDIDATES, KNOBS, budget_of, effective_shares, position_for
 
 DEFAULTS: dict[Knob, float] = {knob: spec.default for knob, spec in KNOBS.items()}
 WEIGHTS = st.fixed_dictionaries({kind: st.integers(0, 100).map(lambda n: n / 100) for kind in KINDS})

@@ -10,6 +10,7 @@ from playground.views.words import (
     count,
     entry_slot,
     joined,
+    marked,
     money,
     percent,
     plural,
@@ -52,3 +53,10 @@ def test_excluded_and_mandatory_colours_win_over_the_kind() -> None:
     assert entry_slot(entry("rag", "1", 9, "ranked")) == "rag"
     assert entry_slot(entry("rag", "1", 9, "mandatory")) == "mandatory"
     assert entry_slot(entry("rag", "1", 9, "budget")) == "excluded"
+
+
+def test_what_stands_between_double_stars_is_bold() -> None:
+    assert marked("Has **12** of **40** left") == (
+        ("Has ", False), ("12", True), (" of ", False), ("40", True), (" left", False),
+    )  # fmt: skip
+    assert marked("plain") == (("plain", False),)
