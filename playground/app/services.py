@@ -24,7 +24,6 @@ from playground.errors import EmbeddingUnavailableError
 from playground.messages import Message
 from playground.models import ModelSpec, find_model, input_cost
 from playground.retrieval.embedding import Embedder
-from playground.sources.chats import positions_of
 from playground.tokenizers import Tokenizer, estimator_error, load_tokenizer, tokenizer_estimator
 from playground.tokens import TokenEstimator
 from playground.views.binding import BindingView, binding_view
@@ -38,7 +37,7 @@ from playground.views.waterfall import WaterfallView, waterfall_view
 from playground.views.xml_pane import XmlView, xml_view
 from playground.workspace import Project, search_plan
 from playground.workspace.compiling import ask_sources, compile_inputs
-from playground.workspace.searching import skill_text
+from playground.workspace.texts import texts_searched_at_once
 
 __all__ = ["Compiled", "Retrieval", "compiled", "loads_model", "retrieve"]
 
@@ -245,13 +244,7 @@ def _spec(model: Model) -> ModelSpec:
 
 def _needs_model(project: Project, query: str) -> bool:
     """Whether the question, or a record that is searched by meaning at once, has no vector yet."""
-    texts = (
-        query,
-        *(record.latest.text for record in project.memories),
-        *(place.text for chat in project.chats for place in positions_of(chat.messages) if place.text),
-        *(skill_text(skill) for skill in project.skills),
-    )
-    return any(text not in project.vectors for text in texts)
+    return any(text not in project.vectors for text in (query, *texts_searched_at_once(project)))
 
 
 def _embedder(project: Project) -> Embedder | None:

@@ -18,13 +18,14 @@ from playground.memory.arguments import (
     checked_text,
 )
 from playground.messages import Role
+from playground.retrieval.fusion import convex
+from playground.retrieval.hits import SCORE_DIGITS, Hit
 from playground.scope import MemoryScope, narrow
 from playground.sources.chats import ChatRecord, ChatStore, Position, positions_of
 
 if TYPE_CHECKING:
     from playground.memory.ranking import VectorShelf
     from playground.retrieval.embedding import Embedder
-    from playground.retrieval.hits import Hit
 
 __all__ = ["NEIGHBOUR_WEIGHT", "TranscriptSource", "smoothed"]
 
@@ -40,7 +41,7 @@ class TranscriptSource:
     ``smoothed``. Scores are in 0 to 1, six decimals; positions with 0 are left out. ``match`` says whether
     ``lexical`` or ``hybrid`` search found it. Record ids are ``<chatId>#<index of the message>``.
 
-    What already stands in the request is left out. System messages are never offered.
+    What already stands in the request is left out. System messages and blank ones are never offered.
 
     Args:
         store: Where the chats are.
@@ -115,7 +116,7 @@ class TranscriptSource:
 
     def _ranked(self, chats: Sequence[ChatRecord], request: ContextSourceRequest) -> list[ContextCandidate]:
         entries = [_Entry(chat.chat_id, place) for chat in chats for place in positions_of(chat.messages)]
-        texts = {entry.record_id: entry.position.text for entry in entries if entry.position.text}
+        texts = {entry.record_id: entry.position.text for entry in entries if entry.position.text.strip()}
         if not request.query.strip() or not texts:
             return []
         own, match = self._own_scores(request.query, texts)
@@ -133,14 +134,13 @@ class TranscriptSource:
 
     def _offers(self, position: Position, standing: set[tuple[Role, str]]) -> bool:
         return (
-            bool(position.text)
+            bool(position.text.strip())
             and position.role in self._roles
             and (position.role, position.text) not in standing
         )
 
     def _own_scores(self, query: str, texts: Mapping[str, str]) -> tuple[dict[str, float], str]:
-        from playground.retrieval.fusion import convex  # noqa: PLC0415  # brings NumPy
-        from playground.retrieval.lexical import LexicalIndex  # noqa: PLC0415
+        from playground.retrieval.lexical import LexicalIndex  # noqa: PLC0415  # brings NumPy
 
         index = LexicalIndex(texts.values(), list(texts))
         near = self._nearest(query, texts)
@@ -170,8 +170,6 @@ def smoothed(scores: Sequence[float], weight: float) -> list[float]:
 
     A missing neighbour counts 0, so that scores in 0 to 1 stay there.
     """
-    from playground.retrieval.hits import SCORE_DIGITS  # noqa: PLC0415  # brings NumPy
-
     padded = [0.0, *scores, 0.0]
     return [
         round((padded[at] + weight * (padded[at - 1] + padded[at + 1])) / (1 + 2 * weight), SCORE_DIGITS)

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from playground.retrieval.corpus import search_text
 from playground.retrieval.embedding import Embedder, MiniLmEmbedder
-from playground.sources.chats import positions_of
 from playground.workspace.loading import load_project
 from playground.workspace.project import Project
 from playground.workspace.samples import sample_folder, sample_projects
 from playground.workspace.saving import project_files
-from playground.workspace.searching import ProjectEmbedder, skill_text
+from playground.workspace.searching import ProjectEmbedder
+from playground.workspace.texts import texts_searched_at_once
 from playground.workspace.vectors import VectorTable
 
 __all__ = ["build", "embedded_texts", "main"]
@@ -36,8 +36,7 @@ def embedded_texts(project: Project) -> tuple[str, ...]:
     texts = [
         *(search_text(chunk) for chunk in project.chunks),
         *(revision.text for record in project.memories for revision in record.revisions),
-        *(place.text for chat in project.chats for place in positions_of(chat.messages)),
-        *(skill_text(skill) for skill in project.skills),
+        *texts_searched_at_once(project),
         *questions,
         *(project.query(question) for question in questions),
     ]

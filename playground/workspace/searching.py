@@ -17,6 +17,7 @@ from playground.retrieval.search import ChunkSearch, Fusion, SearchMode
 from playground.sources import Skill
 from playground.sources.skills import Matcher, lexical_overlap
 from playground.workspace.project import Project
+from playground.workspace.texts import skill_text
 
 if TYPE_CHECKING:
     from playground.retrieval.embedding import Embedder, Progress
@@ -28,7 +29,6 @@ __all__ = [
     "project_embedder",
     "search_plan",
     "skill_matcher",
-    "skill_text",
 ]
 
 
@@ -209,11 +209,6 @@ def skill_matcher(own: ProjectEmbedder | None) -> Matcher:
         return min(1.0, max(0.0, float(own.embed([skill_text(skill)])[0] @ wanted)))
 
     return match
-
-
-def skill_text(skill: Skill) -> str:
-    """Return what is embedded of a skill: its name in words, and its description."""
-    return f"{skill.name.replace('-', ' ')}: {skill.description}"
 
 
 def _lacking(project: Project, mode: SearchMode) -> str:

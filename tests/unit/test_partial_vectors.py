@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from playground.app import services
 from playground.cancel import CancelToken
+from playground.messages import Message, TextPart
 from playground.retrieval.documents import Document
 from playground.retrieval.embedding import MINILM_DIMS, Progress
 from playground.retrieval.index import Vectors
-from playground.workspace import Project, ask_sources, load_sample, search_plan
+from playground.workspace import Project, VectorTable, ask_sources, load_sample, search_plan
 from playground.workspace.additions import with_documents
+from playground.workspace.build_samples import embedded_texts
+from playground.workspace.texts import texts_searched_at_once
 
 QUESTION = "Who may approve the zeppelin?"
 
@@ -81,3 +86,36 @@ def test_a_model_that_made_none_of_the_vectors_leaves_chunks_to_words(
     results = ask_sources(project, QUESTION, embedder=model, embed_chunks=False)
     found = {result.source_id: result.candidates for result in results}["rag"]
     assert {candidate.match for candidate in found} == {"lexical"}
+
+
+@pytest.fixture
+def with_a_blank_turn() -> Project:
+    sample = load_sample("bank-support")
+    first, *others = sample.chats
+    blank = Message("user", (TextPart(" \n "),))
+    chats = (replace(first, messages=(*first.messages, blank)), *others)
+    return replace(sample, chats=chats)
+
+
+def test_a_blank_chat_turn_needs_no_model(with_a_blank_turn: Project) -> None:
+    project = with_a_blank_turn
+    assert texts_searched_at_once(project) == texts_searched_at_once(load_sample("bank-support"))
+    assert embedded_texts(project) == embedded_texts(load_sample("bank-support"))
+    assert not services._needs_model(project, project.query(project.question))
+    assert services._needs_model(project, project.query(QUESTION))
+
+
+def test_a_blank_chat_turn_is_neither_embedded_nor_offered(with_a_blank_turn: Project) -> None:
+    model = SampleModel(with_a_blank_turn)
+    results = ask_sources(with_a_blank_turn, with_a_blank_turn.question, embedder=model)
+    assert model.asked == []
+    assert all(candidate.text.strip() for result in results for candidate in result.candidates)
+    assert results == ask_sources(load_sample("bank-support"), with_a_blank_turn.question, embedder=model)
+
+
+def test_what_is_searched_at_once_is_what_the_sources_ask_the_model_for() -> None:
+    project = load_sample("bank-support")
+    bare = replace(project, vectors=VectorTable())
+    model = SampleModel(project)
+    ask_sources(bare, QUESTION, embedder=model, embed_chunks=False)
+    assert set(model.asked) == {project.query(QUESTION), *texts_searched_at_once(project)}

@@ -196,6 +196,19 @@ def test_with_an_embedder_words_and_meaning_are_fused(store: InMemoryChatStore) 
     assert found[0].match == "hybrid"
 
 
+def test_a_blank_message_is_neither_embedded_nor_offered_for_its_neighbours() -> None:
+    store, embedder = (
+        InMemoryChatStore([chat("c1", "How do I deploy?", " \n ", "Deploy it.")]),
+        LengthEmbedder(),
+    )
+    assert ids(ask(TranscriptSource(store=store, scope=ADA), "deploy")) == ["c1#2", "c1#0"]
+    assert set(ids(ask(TranscriptSource(store=store, scope=ADA, embedder=embedder), "deploy"))) == {
+        "c1#0",
+        "c1#2",
+    }
+    assert not any(not text.strip() for text in embedder.embedded)
+
+
 def test_texts_are_embedded_once_and_deleted_chats_lose_their_vectors(store: InMemoryChatStore) -> None:
     embedder = LengthEmbedder()
     source = TranscriptSource(store=store, scope=ADA, embedder=embedder)

@@ -1,0 +1,28 @@
+"""Which texts of a project are searched by meaning, chunks aside."""
+
+from __future__ import annotations
+
+from playground.sources import Skill
+from playground.sources.chats import positions_of
+from playground.workspace.project import Project
+
+__all__ = ["skill_text", "texts_searched_at_once"]
+
+
+def skill_text(skill: Skill) -> str:
+    """Return what is embedded of a skill: its name in words, and its description."""
+    return f"{skill.name.replace('-', ' ')}: {skill.description}"
+
+
+def texts_searched_at_once(project: Project) -> tuple[str, ...]:
+    """Return what a search by meaning compares its query with at once; nothing blank, repeats as they come.
+
+    These are memories as they stand now, past chats and skills. Chunks may be left to words until they have
+    their vectors.
+    """
+    texts = [
+        *(record.latest.text for record in project.memories),
+        *(place.text for chat in project.chats for place in positions_of(chat.messages)),
+        *(skill_text(skill) for skill in project.skills),
+    ]
+    return tuple(text for text in texts if text.strip())
