@@ -12,6 +12,8 @@ from playground.errors import InvalidInputError
 from playground.escaping import one_line
 from playground.memory.arguments import checked_flag, checked_id
 from playground.messages import Message, ToolResultPart, ToolUsePart
+from playground.retrieval.hits import SCORE_DIGITS
+from playground.retrieval.words import words
 from playground.sources.skill_files import Skill, SkillRegistry
 
 __all__ = ["Matcher", "Receipts", "SkillsSource", "catalogue_line", "lexical_overlap", "loaded_skills"]
@@ -101,8 +103,6 @@ class SkillsSource:
     def _lines(self, query: str) -> list[ContextCandidate]:
         if not query.strip():
             return []
-        from playground.retrieval.hits import SCORE_DIGITS  # noqa: PLC0415  # brings NumPy
-
         scored = ((round(self._matcher(query, skill), SCORE_DIGITS), skill) for skill in self._registry.list())
         found = [(score, skill) for score, skill in scored if not score <= 0]  # NaN stays in and is refused
         found.sort(key=lambda pair: (-pair[0], pair[1].id))
@@ -128,8 +128,6 @@ def catalogue_line(skill: Skill) -> str:
 
 def lexical_overlap(query: str, skill: Skill) -> float:
     """Return which part of the query's different words the skill's name and description hold, 0 to 1."""
-    from playground.retrieval.words import words  # noqa: PLC0415  # loaded with the first query
-
     wanted = set(words(query))
     return len(wanted & set(words(f"{skill.name} {skill.description}"))) / len(wanted) if wanted else 0.0
 
