@@ -16,7 +16,7 @@ from playground.evaluation.world import World
 from playground.models import DEFAULT_MODEL_ID, ModelSpec, keeps_tail
 from playground.values import shown, whole_number
 
-__all__ = ["CONTEXT_WINDOW", "MAX_TOKENS", "evaluate"]
+__all__ = ["CONTEXT_WINDOW", "MAX_TOKENS", "evaluate", "setting_of"]
 
 CONTEXT_WINDOW = 32_000  # tokens; small, so that a history of seventy steps has to be shortened several times
 SMALLEST_WINDOW = 16_000  # tokens; the last four steps, which compaction leaves alone, need most of it
@@ -61,7 +61,7 @@ def evaluate(
     for name in strategies:
         if name not in STRATEGIES:
             raise InvalidInputError(f"There is no strategy {shown(name)}.", remedy=f"Use one of {STRATEGIES}.")
-    setting = _setting(model_id, whole_number(context_window, "context_window"), max_tokens)
+    setting = setting_of(model_id=model_id, context_window=context_window, max_tokens=max_tokens)
     totals: list[StrategyFigures] = []
     rows: list[StepFigures] = []
     for name in strategies:
@@ -81,7 +81,18 @@ def evaluate(
     )
 
 
-def _setting(model_id: str, window: int, max_tokens: int) -> Setting:
+def setting_of(
+    *,
+    model_id: str = DEFAULT_MODEL_ID,
+    context_window: int = CONTEXT_WINDOW,
+    max_tokens: int = MAX_TOKENS,
+) -> Setting:
+    """Return what is the same for all strategies; see ``evaluate`` for the arguments.
+
+    Raises:
+        InvalidInputError: For a number out of range.
+    """
+    window = whole_number(context_window, "context_window")
     if window < SMALLEST_WINDOW:
         raise InvalidInputError(
             f"A window of {window:,} tokens does not hold the task's last steps.",

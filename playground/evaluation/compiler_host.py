@@ -86,7 +86,7 @@ class CompilerRestarted(CompilerHost):
         """Start again every tenth step, then go on as usual."""
         if moment.step.index % RESTART_STEPS == 0:
             recorded = self.compiler.state().to_json()
-            self.compiler = self._start(ContextCompilerState.parse_json(recorded))
+            self.compiler = self._start(ContextCompilerState.from_json(recorded))
             stored = json.dumps([message_to_json(message) for message in moment.history])
             moment = replace(moment, history=as_messages(json.loads(stored)))
         return super().prepare(moment)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from playground.cancel import CancelToken
+from playground.compiler.values import text_digest
 from playground.retrieval.embedding import Progress
 from playground.retrieval.index import Vectors
 from playground.retrieval.words import words
@@ -34,8 +35,7 @@ class HashingEmbedder:
     @property
     def weights_digest(self) -> str:
         """Stands for the features and their weights; there are no other weights."""
-        recipe = f"{DIMS} {SHORT} {SHORT_WEIGHT} {GRAM} {GRAM_WEIGHT}"
-        return f"sha256:{hashlib.sha256(recipe.encode()).hexdigest()}"
+        return text_digest(f"{DIMS} {SHORT} {SHORT_WEIGHT} {GRAM} {GRAM_WEIGHT}")
 
     def embed(
         self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None

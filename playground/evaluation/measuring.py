@@ -46,11 +46,7 @@ def _step(
     needed = [record for record in needed if record.current(index) is not None]
     changed = [record for record in task.records.values() if record.outdated(index)]
     kept = [commitment for commitment in task.commitments if commitment.in_force(index)]
-    reverted = [
-        commitment
-        for commitment in task.commitments
-        if commitment.reverted is not None and commitment.reverted <= index
-    ]
+    reverted = [commitment for commitment in task.commitments if commitment.taken_back(index)]
     same = _same_messages(before, request)
     return StepFigures(
         strategy=name,

@@ -42,8 +42,9 @@ def notes_at(task: LongTask, step: int) -> WorkingMemorySnapshot:
 
 
 def _item(commitment: Commitment, step: int, revisions: dict[int, int], number: int) -> dict[str, Any]:
-    reverted = commitment.reverted is not None and commitment.reverted <= step
-    changed = commitment.reverted if reverted and commitment.reverted is not None else commitment.since
+    changed = commitment.since
+    if commitment.reverted is not None and commitment.taken_back(step):
+        changed = commitment.reverted
     item: dict[str, Any] = {
         "id": f"{commitment.kind}s-{revisions[commitment.since]}-{number}",
         "text": commitment.text,
@@ -51,7 +52,7 @@ def _item(commitment: Commitment, step: int, revisions: dict[int, int], number: 
         "updated_at": changed * STEP_MS,
     }
     if commitment.kind == "decision":
-        item["status"] = "reverted" if reverted else "accepted"
+        item["status"] = "reverted" if commitment.taken_back(step) else "accepted"
     if commitment.kind == "attempt":
         item["outcome"] = "failed"
     return item

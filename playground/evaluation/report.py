@@ -73,15 +73,15 @@ class StrategyFigures(RecordedValue):
     """What people call it."""
     description: str
     """What it does, in one sentence."""
-    retrieval_preserved: float | None
+    retrieval_preserved: float | None = None
     """Of the records that steps need, the share whose newest text stands in the request."""
-    outdated_shown: float | None
+    outdated_shown: float | None = None
     """Of the records revised or forgotten by then, the share shown in an old text alone."""
     forgotten_steps: int
     """Steps whose request holds a forgotten text."""
-    decisions_preserved: float | None
+    decisions_preserved: float | None = None
     """Of goal, rules, decisions in force and failed attempts, the share that stands in the request."""
-    reverted_shown: float | None
+    reverted_shown: float | None = None
     """Of the decisions taken back by then, the share shown as in force."""
     mean_request_tokens: float
     """Tokens of a request."""
@@ -95,7 +95,7 @@ class StrategyFigures(RecordedValue):
     """Steps before which the history was summarised or cut."""
     cache_prefix_changes: int
     """Steps whose request no longer begins with what the one before meant to keep."""
-    reasoning_prefix_changes: int | None
+    reasoning_prefix_changes: int | None = None
     """Steps that move a replayed thinking part; ``None`` on a model that does not mind."""
 
 
@@ -133,10 +133,6 @@ class EvaluationReport(RecordedValue):
 
     def __repr__(self) -> str:
         return f"EvaluationReport({self.summary})"
-
-    def to_json(self) -> str:
-        """Return the recorded JSON; ``parse_json`` reads it back without loss."""
-        return self.model_dump_json(by_alias=True)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a strategy, columns as the fields of ``StrategyFigures``."""

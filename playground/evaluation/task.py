@@ -69,7 +69,11 @@ class Commitment:
 
     def in_force(self, step: int) -> bool:
         """Whether it counts at a step."""
-        return self.since <= step and (self.reverted is None or step < self.reverted)
+        return self.since <= step and not self.taken_back(step)
+
+    def taken_back(self, step: int) -> bool:
+        """Whether it no longer counts at a step, because it was taken back there or before."""
+        return self.reverted is not None and self.reverted <= step
 
 
 @dataclass(frozen=True, slots=True)

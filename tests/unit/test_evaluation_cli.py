@@ -39,7 +39,7 @@ def test_json_holds_the_same_figures_and_each_step(capsys: pytest.CaptureFixture
     options = ("--steps", "12", "--window", "20000", "--max-tokens", "800", "--model", "gpt-5")
     code, out, err = run("--json", *options, capsys=capsys)
     assert (code, err) == (0, "")
-    found = EvaluationReport.parse_json(out)
+    found = EvaluationReport.from_json(out)
     assert found == evaluate(steps=12, context_window=20_000, max_tokens=800, model_id="gpt-5")
     assert len(found.steps) == 12 * len(STRATEGIES)
 
