@@ -72,6 +72,21 @@ def call(number: int = 0, **changed: Any) -> dict[str, Any]:
     return {"run_id": "run", "step": number, "messages": [QUESTION], "model": MODEL, **changed}
 
 
+def fails_to_rewrite(rewrite: Any, **options: Any) -> None:
+    """Check that a failing ``rewrite`` leaves the query as it was, and that one warning without content says so."""
+    warnings: list[Mapping[str, Any]] = []
+    spy = Spy()
+    compiler = ContextCompiler(
+        sources=[spy], refresh={"rewrite_query": rewrite}, on_warning=warnings.append, **options
+    )
+    assert step(compiler).manifest.fallback is None
+    assert spy.asked[0].query == QUESTION["content"]
+    (warning,) = warnings
+    assert warning["type"] == "context-query-rewrite-failed"
+    assert "secret reason" not in str(warning)
+    assert QUESTION["content"] not in str(warning)
+
+
 def retry_of(compiler: ContextCompiler, number: int, input_tokens: int, **changed: Any) -> ContextPackage:
     """The step once more, after the provider refused its request."""
     return compiler.on_overflow_sync(input_tokens=input_tokens, **call(number, **changed))

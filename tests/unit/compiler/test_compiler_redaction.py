@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from playground import (
     PlaygroundError,
 )
 from playground.messages import Message, as_messages
-from tests.host import QUESTION, Host, Spy, blocks_in, call, step, tasks, texts_of
+from tests.host import QUESTION, Host, Spy, blocks_in, call, fails_to_rewrite, step, tasks, texts_of
 
 SECRET = ContextCandidate("s1", "The door code is 4711.", 0.9)
 KEPT = ContextCandidate("k1", "The door is blue.", 0.5)
@@ -252,40 +251,27 @@ class TestRewriting:
 
     @pytest.mark.parametrize("bad", [None, 3, b"bytes", ["a"]])
     def test_r135_an_answer_that_is_no_text_leaves_the_query_and_warns(self, bad: Any) -> None:
-        self.fails(lambda query: bad)
+        fails_to_rewrite(lambda query: bad)
 
     @pytest.mark.parametrize("error", [RuntimeError, ValueError, SystemExit, KeyboardInterrupt])
     def test_r135_a_failure_leaves_the_query_and_warns(self, error: type[BaseException]) -> None:
         def rewrite(query: str) -> str:
             raise error("secret reason")
 
-        self.fails(rewrite)
+        fails_to_rewrite(rewrite)
 
     def test_r135_a_function_cancelled_from_inside_is_a_failure(self) -> None:
         async def rewrite(query: str) -> str:
             raise asyncio.CancelledError
 
-        self.fails(rewrite)
+        fails_to_rewrite(rewrite)
 
     def test_r135_r153_a_function_that_never_answers_is_bounded(self) -> None:
         async def rewrite(query: str) -> str:
             await asyncio.sleep(60)
             return query
 
-        self.fails(rewrite, time_limit=0.1)
-
-    def fails(self, rewrite: Any, **options: Any) -> None:
-        warnings: list[Mapping[str, Any]] = []
-        spy = Spy()
-        compiler = ContextCompiler(
-            sources=[spy], refresh={"rewrite_query": rewrite}, on_warning=warnings.append, **options
-        )
-        assert step(compiler).manifest.fallback is None
-        assert spy.asked[0].query == "How do I deploy?"
-        (warning,) = warnings
-        assert warning["type"] == "context-query-rewrite-failed"
-        assert "secret reason" not in str(warning)
-        assert "How do I deploy?" not in str(warning)
+        fails_to_rewrite(rewrite, time_limit=0.1)
 
     def test_a_blank_answer_asks_nobody_and_the_refresh_stays_due(self) -> None:
         answers = iter(["  ", "deploy"])

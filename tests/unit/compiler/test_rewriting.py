@@ -5,26 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
 from playground import CallCancelledError, CancelToken, ContextCompiler
 from playground.compiler.rewriting import rewritten
 from playground.concurrency import run_sync
-from tests.host import Spy, call, step
-
-
-def fails(rewrite: Any, **options: Any) -> None:
-    warnings: list[Mapping[str, Any]] = []
-    spy = Spy()
-    compiler = ContextCompiler(
-        sources=[spy], refresh={"rewrite_query": rewrite}, on_warning=warnings.append, **options
-    )
-    assert step(compiler).manifest.fallback is None
-    assert spy.asked[0].query == "How do I deploy?"
-    assert [warning["type"] for warning in warnings] == ["context-query-rewrite-failed"]
+from tests.host import Spy, call, fails_to_rewrite
 
 
 def test_r135_r153_a_function_that_is_deaf_to_its_cancellation_is_left_behind() -> None:
@@ -38,7 +25,7 @@ def test_r135_r153_a_function_that_is_deaf_to_its_cancellation_is_left_behind() 
                 continue
         return query
 
-    thread = threading.Thread(target=fails, args=(rewrite,), kwargs={"time_limit": 0.1}, daemon=True)
+    thread = threading.Thread(target=fails_to_rewrite, args=(rewrite,), kwargs={"time_limit": 0.1}, daemon=True)
     thread.start()
     thread.join(10)
     waits = thread.is_alive()
@@ -50,7 +37,7 @@ def test_r135_r151_a_function_that_says_cancelled_though_nobody_asked_for_it_is_
     def rewrite(query: str) -> str:
         raise CallCancelledError("inner")
 
-    fails(rewrite)
+    fails_to_rewrite(rewrite)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05])
