@@ -73,7 +73,7 @@ def call(number: int = 0, **changed: Any) -> dict[str, Any]:
 
 
 def fails_to_rewrite(rewrite: Any, **options: Any) -> None:
-    """Check that a failing ``rewrite`` leaves the query as it was, and that one warning without content says so."""
+    """Check that a failing ``rewrite`` leaves the query alone, and that one warning without content says so."""
     warnings: list[Mapping[str, Any]] = []
     spy = Spy()
     compiler = ContextCompiler(
