@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from playground.accounting import OnWarning
 from playground.cancel import CancelToken
 from playground.compiler.asking import Asking
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
@@ -29,7 +30,7 @@ from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH, ContextRefresh,
 from playground.compiler.reporting import CompileObserver
 from playground.compiler.settings import CompilerSettings
 from playground.compiler.state import ContextCompilerState, RequestPrefix, previous_prefix
-from playground.compiler.step_input import OnWarning, StepInput, checked_callback
+from playground.compiler.step_input import StepInput, checked_callback
 from playground.compiler.values import (
     ContextPackage,
     ContextSource,

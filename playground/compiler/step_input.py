@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from playground.accounting import OnWarning
 from playground.cancel import CancelToken
 from playground.compiler.history import history_digests
 from playground.compiler.manifest import EstimatorKind, EstimatorName, estimator_kind_of
@@ -16,9 +17,7 @@ from playground.models import ModelSpec, keeps_tail
 from playground.values import shown, whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
-__all__ = ["OnWarning", "StepInput"]
-
-OnWarning = Callable[[Mapping[str, Any]], None]
+__all__ = ["StepInput", "checked_callback"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from playground.accounting import OnWarning
 from playground.callbacks import call_quietly
 from playground.compiler.manifest import context_warnings
 from playground.compiler.reporting import Attribute, CompileObserver, CompileReport, compile_attributes
-from playground.compiler.step_input import OnWarning, StepInput
+from playground.compiler.step_input import StepInput
 from playground.compiler.values import ContextPackage
 
 __all__ = ["Watch"]

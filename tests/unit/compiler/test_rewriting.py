@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from concurrent.futures import Future
 
 import pytest
 
@@ -25,12 +26,19 @@ def test_r135_r153_a_function_that_is_deaf_to_its_cancellation_is_left_behind() 
                 continue
         return query
 
-    thread = threading.Thread(target=fails_to_rewrite, args=(rewrite,), kwargs={"time_limit": 0.1}, daemon=True)
-    thread.start()
-    thread.join(10)
-    waits = thread.is_alive()
-    over.set()
-    assert not waits
+    outcome: Future[None] = Future()
+
+    def check() -> None:
+        try:
+            outcome.set_result(fails_to_rewrite(rewrite, time_limit=0.1))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=check, daemon=True).start()
+    try:
+        outcome.result(10)
+    finally:
+        over.set()
 
 
 def test_r135_r151_a_function_that_says_cancelled_though_nobody_asked_for_it_is_a_failure() -> None:
