@@ -6,7 +6,6 @@ the same candidates thousands of times.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -16,11 +15,12 @@ from itertools import compress, islice
 from numbers import Real
 from operator import attrgetter, eq
 
+from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.escaping import escape_attribute
 from playground.values import as_float, shown, whole_number
 
-__all__ = ["ContextCandidate", "Provenance", "in_rank_order", "text_digest"]
+__all__ = ["ContextCandidate", "Provenance", "in_rank_order"]
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
@@ -140,11 +140,6 @@ def in_rank_order(candidates: Sequence[ContextCandidate]) -> list[ContextCandida
     if any(map(attrgetter("mandatory"), listed)):
         listed.sort(key=lambda candidate: not candidate.mandatory)
     return listed
-
-
-def text_digest(text: str) -> str:
-    """Return ``sha256:<hex>`` of the UTF-8 text; lone surrogates are encoded as they are."""
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _finite_score(score: object, record_id: str) -> float:

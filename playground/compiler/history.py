@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from playground.compiler.candidates import text_digest
+from playground.digests import text_digest
 from playground.messages import (
     BYTES_KEY,
     ImagePart,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, r
 from pydantic import BeforeValidator, Field
 
 from playground.cancel import CancelToken
-from playground.compiler.candidates import ContextCandidate, Provenance, in_rank_order, text_digest
+from playground.compiler.candidates import ContextCandidate, Provenance, in_rank_order
+from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.messages import Message
 from playground.scope import MemoryScope
