@@ -94,8 +94,18 @@ class RecordedValue(Value):
             raise InvalidInputError(
                 f"{cls.__name__} is not JSON: {error}.", remedy="Pass the text that to_json wrote."
             ) from None
+        return cls.recorded(data)
+
+    @classmethod
+    def recorded(cls, data: Any) -> Self:
+        """Check a value, or the plain data that JSON gives of its recorded form, and return the value.
+
+        Raises:
+            InvalidInputError: For malformed data; where the format has a version, also for data that names
+                none or another one: data that lacks it was never recorded.
+        """
         version = cls.model_fields.get("version")
-        if version is not None:
+        if version is not None and not isinstance(data, cls):
             found = data.get("version") if isinstance(data, Mapping) else None
             if found != version.default or isinstance(found, bool):
                 raise InvalidInputError(

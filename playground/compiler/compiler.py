@@ -65,9 +65,9 @@ class ContextCompiler:
         refresh: When the sources are asked again; a mapping is merged over the defaults.
         estimator: Counts everything of this run.
         estimator_kind: What the counts rest on; recorded in the manifest.
-        state: What an earlier instance knew, as ``state()`` gave it or as its recorded form. The instance then
-            compiles the same context. A record whose block a compaction removed comes back with the next
-            refresh; a mandatory one is asked of its source at once.
+        state: What an earlier instance of the same run knew, as ``state()`` gave it or as its recorded form.
+            The instance then compiles the same context. A record whose block a compaction removed comes back
+            with the next refresh; a mandatory one is asked of its source at once.
         on_warning: Called once for each failed optional source of a package, for a rewriting that failed, and
             by sources with what they find worth knowing; what it raises is ignored.
         time_limit: Seconds that one source may take, above 0.
@@ -109,7 +109,7 @@ class ContextCompiler:
             clock=checked_callback(clock, "clock") or time.time_ns,
         )
         self._turns = Turns()
-        self._state = ContextCompilerState.parse({} if state is None else state)
+        self._state = ContextCompilerState() if state is None else ContextCompilerState.recorded(state)
         # Requests of the host, counted: one that comes while a step runs is not served by that step.
         self._requested, self._served = int(self._state.refresh_requested), 0
         self._forced = self._state.refresh_forced
@@ -172,8 +172,8 @@ class ContextCompiler:
         """Return the blocks to add to one model call, and why.
 
         Args:
-            run_id: The run.
-            step: Model step, from 0.
+            run_id: The run; after the first package the same in every call, also of an instance with its state.
+            step: Model step, from 0; one may come again, after a failed model call for example.
             messages: The request so far, values or dictionaries; only read.
             model: Window and output limit.
             overhead_tokens: Tool schemas, output schema and framing, in tokens.
@@ -194,6 +194,7 @@ class ContextCompiler:
 
         Raises:
             InvalidInputError: For malformed input.
+            InvalidRequestError: When this instance, or the state it was made with, serves another run.
             ContextBudgetExceededError: When mandatory content does not fit.
             CallCancelledError: When ``signal`` is set before the sources have answered.
             Exception: What a required source raised, the very object; the compiler's state is unchanged.
@@ -232,7 +233,7 @@ class ContextCompiler:
 
         Raises:
             InvalidInputError: For malformed input.
-            InvalidRequestError: When this instance has not compiled that step.
+            InvalidRequestError: When this instance has not compiled that step, or serves another run.
             ContextBudgetExceededError: When mandatory content does not fit; its phase is ``overflow-retry``.
         """
         limit = whole_number(input_tokens, "input_tokens")
@@ -255,6 +256,7 @@ class ContextCompiler:
 
     async def _step(self, call: StepInput) -> ContextPackage:
         call.signal.raise_if_cancelled()
+        self._state.check_run(call.run_id)
         if call.refresh or call.redacted:
             # Pending until it is served, in a later step where this one fails or has nothing to ask for.
             self._requested += 1
@@ -271,6 +273,7 @@ class ContextCompiler:
         return package
 
     async def _again(self, call: StepInput) -> ContextPackage:
+        self._state.check_run(call.run_id)
         plan, forgets = self._last_plan, self._forgets
         if plan is None or plan.step != call.step:
             raise InvalidRequestError(

@@ -14,7 +14,8 @@ from playground.compiler.history import history_digests, prefix_digest
 from playground.compiler.placement import confirmed_entries, placed_entries
 from playground.compiler.refresh import LastRefresh
 from playground.compiler.values import DIGEST_PATTERN, ContextPackage, PlacedEntry, SourceResult, TextKey
-from playground.values import RecordedValue, whole_number
+from playground.errors import InvalidRequestError
+from playground.values import RecordedValue, shown, whole_number
 
 __all__ = ["ContextCompilerState", "RequestPrefix", "previous_prefix"]
 
@@ -53,6 +54,8 @@ class ContextCompilerState(RecordedValue):
 
     version: Annotated[Literal[1], BeforeValidator(_count)] = 1
     """Version of the recorded format."""
+    run_id: str | None = None
+    """The run that it knows; absent before its first package."""
     passes: Count = 0
     """Retrievals so far."""
     last_refresh: LastRefresh | None = None
@@ -71,6 +74,23 @@ class ContextCompilerState(RecordedValue):
     """What the newest request began with."""
     earlier_prefix: RequestPrefix | None = None
     """What the newest request of an earlier step began with, for a step that is tried again."""
+
+    def check_run(self, run_id: str) -> None:
+        """Refuse another run than the one that is known.
+
+        Steps are not checked: a step comes again after a failed call or a restart, and a host may go back to
+        an earlier one.
+
+        Raises:
+            InvalidRequestError: When the state knows another run.
+        """
+        if self.run_id not in {None, run_id}:
+            raise InvalidRequestError(
+                f"This compiler serves the run {shown(self.run_id)}, not {shown(run_id)}: what it has placed, "
+                "and the passes it has spent, are that run's.",
+                remedy="Make a ContextCompiler for each run, without the state of another one. A run that goes "
+                "on keeps its run_id.",
+            )
 
     def refreshed(self, *, step: int, active_task_id: str | None, passes: int) -> ContextCompilerState:
         """Return the state after a refresh ran, or was used up without running."""
@@ -118,6 +138,7 @@ class ContextCompilerState(RecordedValue):
         appended = [block.messages[0] for block in package.blocks if block.placement == "append"]
         return self.model_copy(
             update={
+                "run_id": package.manifest.run_id,
                 "placed": (*kept, *new),
                 "prefix": RequestPrefix.of(step, (*digests, *history_digests(appended))),
                 "earlier_prefix": previous_prefix(self, step),

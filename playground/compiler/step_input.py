@@ -85,7 +85,7 @@ class StepInput:
             input_tokens=spec.input_tokens,
             tail_kept=keeps_tail(spec.model_id),
             overhead_tokens=whole_number(overhead_tokens, "overhead_tokens"),
-            working_memory=None if working_memory is None else WorkingMemorySnapshot.parse(working_memory),
+            working_memory=None if working_memory is None else WorkingMemorySnapshot.recorded(working_memory),
             refresh=refresh,
             redacted=redacted,
             estimator_kind=estimator_kind_of(estimator_kind),

@@ -184,6 +184,8 @@ def test_r159_text_that_is_not_the_recorded_value_is_the_callers_mistake(text: A
 def test_r246_another_version_of_a_recorded_value_is_refused(version: object) -> None:
     with pytest.raises(InvalidInputError, match="Note has version"):
         Note.from_json(json.dumps({"version": version}))
+    with pytest.raises(InvalidInputError, match="version"):
+        Note.recorded({"version": version})
 
 
 class Unshowable:

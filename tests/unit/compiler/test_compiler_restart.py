@@ -14,6 +14,7 @@ from playground import (
     ContextCompilerState,
     ContextPackage,
     InvalidInputError,
+    InvalidRequestError,
 )
 from playground.messages import Message, as_messages
 from tests.host import (
@@ -24,8 +25,10 @@ from tests.host import (
     Host,
     Spy,
     blocks_in,
+    chosen,
     goal,
     one_skill,
+    retry_of,
     step,
     tasks,
     texts_of,
@@ -58,8 +61,8 @@ class TestTheState:
         compiler.package_stored("blob:sha256:abc")
         data = json.loads(compiler.state().to_json())
         assert data.keys() == {
-            "version", "passes", "lastRefresh", "placed", "lastPackage", "refreshRequested", "refreshForced",
-            "unanswered", "prefix",
+            "version", "runId", "passes", "lastRefresh", "placed", "lastPackage", "refreshRequested",
+            "refreshForced", "unanswered", "prefix",
         }  # fmt: skip
         assert data["lastPackage"] == "blob:sha256:abc"
         assert data["prefix"].keys() == {"step", "count", "digest"}
@@ -84,17 +87,21 @@ class TestTheState:
     @pytest.mark.parametrize(
         "state",
         [
+            {},
+            {"passes": 1},
+            {"version": None},
             {"version": 2},
             {"version": True},
             {"version": "1"},
-            {"passes": -1},
-            {"passes": 1.5},
-            {"passes": "3"},
-            {"unknown": 1},
-            {"placed": [{"source": "rag"}]},
-            {"lastRefresh": {"step": -1}},
-            {"prefix": {"step": 0, "count": 1, "digest": "sha256:short"}},
-            {"prefix": {"step": 0, "count": -1, "digest": "sha256:" + "0" * 64}},
+            {"version": 1, "runId": 3},
+            {"version": 1, "passes": -1},
+            {"version": 1, "passes": 1.5},
+            {"version": 1, "passes": "3"},
+            {"version": 1, "unknown": 1},
+            {"version": 1, "placed": [{"source": "rag"}]},
+            {"version": 1, "lastRefresh": {"step": -1}},
+            {"version": 1, "prefix": {"step": 0, "count": 1, "digest": "sha256:short"}},
+            {"version": 1, "prefix": {"step": 0, "count": -1, "digest": "sha256:" + "0" * 64}},
             "state",
             [],
             3,
@@ -103,6 +110,17 @@ class TestTheState:
     def test_r159_a_malformed_state_or_another_version_is_refused(self, state: Any) -> None:
         with pytest.raises(TypeError):
             ContextCompiler(sources=[], state=state)
+
+    def test_r159_a_state_that_names_its_version_is_enough(self) -> None:
+        assert ContextCompiler(sources=[], state={"version": 1}).state() == ContextCompilerState()
+
+    def test_r231_a_snapshot_handed_over_as_data_names_its_version_too(self) -> None:
+        compiler = ContextCompiler(sources=[])
+        snapshot = json.loads(goal("Ship it.").to_json())
+        assert chosen(step(compiler, working_memory=snapshot)) == {"goal"}
+        del snapshot["version"]
+        with pytest.raises(InvalidInputError, match="WorkingMemorySnapshot has version None"):
+            step(compiler, working_memory=snapshot)
 
     @pytest.mark.parametrize("field", ["digest", "blockDigest", "tokens", "step", "kind"])
     def test_r159_a_malformed_placement_is_refused(self, field: str) -> None:
@@ -279,3 +297,53 @@ def test_r160_a_record_placed_by_this_very_instance_after_a_restart_is_known_to_
     host.compacts(keep=1)
     assert {e.record_id for e in host.turn().manifest.entries if e.selected} == {"r1", "r2"}
     assert len(spy.asked) == 1
+
+
+class TestOneRun:
+    def test_another_run_is_refused_and_changes_nothing(self) -> None:
+        spy = Spy()
+        compiler = ContextCompiler(sources=[spy])
+        step(compiler)
+        before = compiler.state()
+        with pytest.raises(InvalidRequestError, match="'run', not 'other'") as refused:
+            step(compiler, run_id="other", refresh=True)
+        assert "ContextCompiler for each run" in refused.value.remedy
+        assert compiler.state() == before
+        assert len(spy.asked) == 1
+
+    def test_an_overflow_of_another_run_is_refused(self) -> None:
+        compiler = ContextCompiler(sources=[Spy()])
+        step(compiler)
+        with pytest.raises(InvalidRequestError, match="'run', not 'other'"):
+            retry_of(compiler, 0, 4_000, run_id="other")
+        assert chosen(retry_of(compiler, 0, 4_000)) == {"r1"}
+
+    def test_a_restored_state_knows_its_run(self) -> None:
+        compiler = ContextCompiler(sources=[Spy()])
+        step(compiler)
+        with pytest.raises(InvalidRequestError, match="'run', not 'other'"):
+            step(restarted(compiler, [Spy()]), 1, run_id="other")
+        assert step(restarted(compiler, [Spy()]), 1).manifest.refresh == "reused"
+
+    def test_a_recorded_state_without_a_run_takes_the_next_one(self) -> None:
+        compiler = ContextCompiler(sources=[Spy()])
+        step(compiler)
+        data = json.loads(compiler.state().to_json())
+        del data["runId"]
+        again = ContextCompiler(sources=[Spy()], state=data)
+        step(again, 1, run_id="other")
+        assert again.state().run_id == "other"
+
+    def test_a_run_whose_step_failed_leaves_the_instance_free(self) -> None:
+        source = Spy(required=True, fails=OSError("down"))
+        compiler = ContextCompiler(sources=[source])
+        with pytest.raises(OSError, match="down"):
+            step(compiler)
+        source.fails = None
+        assert step(compiler, run_id="other").manifest.run_id == "other"
+
+    def test_r105_a_step_may_come_again_and_an_earlier_one_too(self) -> None:
+        compiler = ContextCompiler(sources=[Spy()])
+        for number in (0, 1, 2, 2, 0):
+            step(compiler, number)
+        assert compiler.state().passes == 1
