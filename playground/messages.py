@@ -12,12 +12,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from playground.errors import InvalidInputError
 from playground.values import shown
 
 __all__ = [
+    "COMPACTION_SUMMARY",
     "ImagePart",
     "Message",
     "Part",
@@ -31,10 +32,12 @@ __all__ = [
     "as_messages",
     "decode_bytes",
     "encode_bytes",
+    "listed",
     "message_to_json",
     "text_of",
 ]
 
+AnyMessage = TypeVar("AnyMessage")
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: frozenset[str] = frozenset(get_args(Role))
 # Most of all data; asked for first, because an ABC answers slowly.
@@ -45,6 +48,7 @@ _LISTS = (list, tuple)
 _BYTES = (bytes, bytearray)
 # An object with this single key stands for bytes in JSON.
 BYTES_KEY = "$deuzBytes"
+COMPACTION_SUMMARY = "[Earlier conversation summarized]"  # first line of a message that compaction wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +184,24 @@ def as_message(value: Message | Mapping[str, Any]) -> Message:
 
 def as_messages(values: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
     """Return messages from values or dictionaries, in order."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise InvalidInputError(
-            "Messages must be a sequence of messages.", remedy="Wrap the single message in a list."
-        )
-    messages = tuple(values)
+    messages = listed(values)
     # A history is checked at every stage that takes one: for messages that must cost next to nothing.
     if set(map(type, messages)) == {Message}:
         return cast("tuple[Message, ...]", messages)
     return tuple(map(as_message, messages))
+
+
+def listed(values: Iterable[AnyMessage]) -> tuple[AnyMessage, ...]:
+    """Return messages in a tuple, each as it is.
+
+    Raises:
+        InvalidInputError: For what is no list of anything, a single message for example.
+    """
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidInputError(
+            "Messages must be a sequence of messages.", remedy="Wrap the single message in a list."
+        )
+    return tuple(values)
 
 
 def text_of(message: Message) -> str:
@@ -196,6 +209,12 @@ def text_of(message: Message) -> str:
     if isinstance(message.content, str):
         return message.content
     return "\n".join(part.text for part in message.content if isinstance(part, TextPart))
+
+
+def is_summary(message: Message) -> bool:
+    """Whether compaction wrote this user message in place of earlier messages."""
+    first_line = text_of(message).lstrip().partition("\n")[0].rstrip()
+    return message.role == "user" and first_line == COMPACTION_SUMMARY
 
 
 def message_to_json(message: Message) -> dict[str, Any]:

@@ -7,20 +7,22 @@ import math
 import operator
 import re
 from collections.abc import Mapping
-from typing import Any, Self, SupportsFloat
+from typing import Any, Self, SupportsFloat, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from playground.errors import InvalidInputError
 
-__all__ = ["RecordedValue", "Value", "as_float", "shown", "whole_number"]
+__all__ = ["RecordedValue", "Value", "as_float", "of_type", "shown", "whole_number"]
 
 LARGEST_WHOLE_NUMBER = 2**53  # above it floats, and JSON readers that use them, no longer count by one
 
 SHOWN_LENGTH = 50  # code points of a value in a message
 
 TEXT_KEY = "$deuzText"  # an object with this single key holds the pieces of a text that JSON would change
+
+Wanted = TypeVar("Wanted")
 
 _NOT_VALID = " is not valid: "
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -154,6 +156,17 @@ def whole_number(value: object, subject: str) -> int:
         if 0 <= number <= LARGEST_WHOLE_NUMBER:
             return number
     raise InvalidInputError(f"{subject} is {shown(value)}.", remedy="Give a whole number of 0 or more.")
+
+
+def of_type(value: object, wanted: type[Wanted], subject: str) -> Wanted:
+    """Return ``value``, which must be an instance of a type.
+
+    Raises:
+        InvalidInputError: For anything else; names the subject and the type.
+    """
+    if not isinstance(value, wanted):
+        raise InvalidInputError(f"{subject} is a {type(value).__name__}.", remedy=f"Pass a {wanted.__name__}.")
+    return value
 
 
 def shown(value: object) -> str:

@@ -15,9 +15,10 @@ from typing import Literal
 
 from playground.compiler.budget import ContextBudget
 from playground.compiler.changes import KnobChange, fitted, furthest, is_in, lost_records, nearest_change
+from playground.compiler.compile import offers_of
 from playground.compiler.knobs import KNOBS, AnyKnob, Knob, budget_grid, with_knob
 from playground.compiler.manifest import ContextManifest, Reason
-from playground.compiler.offers import CompileInputs, Offers, prepare
+from playground.compiler.offers import CompileInputs, Offers
 from playground.compiler.selection import Selection, select
 from playground.compiler.turns import piece_of_entry
 from playground.compiler.values import ContextPackage
@@ -58,9 +59,11 @@ def binding_constraint(inputs: CompileInputs | Offers, package: ContextPackage) 
     Args:
         inputs: What was compiled, or what ``prepare`` made of it.
         package: What the compile gave.
+
+    Raises:
+        InvalidInputError: When either is something else, or they hold other entries.
     """
-    offers = inputs if isinstance(inputs, Offers) else prepare(inputs)
-    manifest = package.manifest
+    offers, manifest = offers_of(inputs, package), package.manifest
     budget = manifest.budget.knobs()
     left_out: Counter[Reason] = Counter(entry.reason for entry in manifest.entries if not entry.selected)
     for_budget: Counter[str] = Counter(entry.kind for entry in manifest.entries if entry.reason == "budget")

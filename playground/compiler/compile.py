@@ -15,12 +15,13 @@ from playground.compiler.manifest import EstimatorKind, EstimatorName, Fallback,
 from playground.compiler.offers import CompileInputs, Offers, prepare
 from playground.compiler.selection import Selection, mark_duplicates, select
 from playground.compiler.values import ContextBlock, ContextPackage, PlacedEntry, SourceResult
-from playground.errors import Phase
+from playground.errors import InvalidInputError, Phase
 from playground.messages import Message
 from playground.tokens import TokenEstimator
+from playground.values import of_type
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
-__all__ = ["compile_context", "compile_offers", "fit_blocks"]
+__all__ = ["compile_context", "compile_offers", "fit_blocks", "foreign_package", "offers_of"]
 
 
 def compile_context(
@@ -104,11 +105,39 @@ def compile_offers(
     """Compile prepared offers under one budget; what a slider or a sweep repeats.
 
     Raises:
+        InvalidInputError: When the offers are not what ``prepare`` made, or the budget is malformed.
         ContextBudgetExceededError: When mandatory content does not fit.
     """
+    of_type(offers, Offers, "What to compile")
     budget = ContextBudget.parse(budget)
     selection, blocks, selected_tokens = fit_blocks(offers, select(offers, budget))
     return ContextPackage(blocks, describe(offers, budget, selection, blocks, selected_tokens))
+
+
+def offers_of(inputs: CompileInputs | Offers, package: ContextPackage) -> Offers:
+    """Return what a package was selected from, for those who look at a compile afterwards.
+
+    Raises:
+        InvalidInputError: When the inputs or the package are something else, or hold other entries.
+    """
+    if not isinstance(inputs, CompileInputs | Offers):
+        raise InvalidInputError(
+            f"The inputs are a {type(inputs).__name__}.",
+            remedy="Pass CompileInputs: a compiler's inputs() gives those of its last package.",
+        )
+    entries = of_type(package, ContextPackage, "The package").manifest.entries
+    offers = inputs if isinstance(inputs, Offers) else prepare(inputs)
+    if len(entries) != len(offers.memory.lines) + len(offers.candidates):
+        raise foreign_package()
+    return offers
+
+
+def foreign_package() -> InvalidInputError:
+    """Return the error that a package was compiled from something else."""
+    return InvalidInputError(
+        "The package was not compiled from these inputs.",
+        remedy="Pass what it was compiled from, with the estimator calibrated as it was then.",
+    )
 
 
 def fit_blocks(offers: Offers, selection: Selection) -> tuple[Selection, tuple[ContextBlock, ...], int]:

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from playground.compiler.binding import Binding, binding_constraint
 from playground.compiler.budget import ContextBudget
 from playground.compiler.changes import KnobChange, is_in, nearest_change
-from playground.compiler.compile import compile_offers
+from playground.compiler.compile import compile_offers, foreign_package, offers_of
 from playground.compiler.knobs import KNOBS, AnyKnob
 from playground.compiler.limit_changes import nearest_limit_change
 from playground.compiler.manifest import EntryKind, Reason
-from playground.compiler.offers import CompileInputs, Offers, prepare
+from playground.compiler.offers import CompileInputs, Offers
 from playground.compiler.placement import standing_placements
 from playground.compiler.selection import Selection, select
 from playground.compiler.turns import Outcome, Turn, line_number, piece_of_entry, record_of
@@ -116,12 +116,7 @@ def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Rec
     Raises:
         InvalidInputError: When there is no such entry, or the package was not compiled from these inputs.
     """
-    if not isinstance(inputs, CompileInputs | Offers):
-        raise InvalidInputError(
-            f"The inputs are a {type(inputs).__name__}.",
-            remedy="Pass CompileInputs: a compiler's inputs() gives those of its last package.",
-        )
-    offers = inputs if isinstance(inputs, Offers) else prepare(inputs)
+    offers = offers_of(inputs, package)
     budget = package.manifest.budget.knobs()
     number = _entry_number(package, record)
     _check_origin(offers, budget, package)
@@ -153,10 +148,18 @@ def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Rec
 
 def _entry_number(package: ContextPackage, record: Record | int) -> int:
     entries = package.manifest.entries
-    if isinstance(record, int):
+    if isinstance(record, int) and not isinstance(record, bool):
         if 0 <= record < len(entries):
             return record
-        raise InvalidInputError(f"There is no entry {shown(record)}; the manifest has {len(entries)}, from 0.")
+        raise InvalidInputError(
+            f"There is no entry {shown(record)}.",
+            remedy=f"The manifest has {len(entries)}, numbered from 0.",
+        )
+    if not isinstance(record, tuple | list) or not all(isinstance(part, str) for part in record):
+        raise InvalidInputError(
+            f"The record is {shown(record)}.",
+            remedy="Pass a source and a record id, or the number of an entry in the manifest.",
+        )
     pairs = zip(entries.column("source"), entries.column("record_id"), strict=True)
     number = next((number for number, pair in enumerate(pairs) if pair == tuple(record)), None)
     if number is None:
@@ -169,10 +172,7 @@ def _entry_number(package: ContextPackage, record: Record | int) -> int:
 def _check_origin(offers: Offers, budget: ContextBudget, package: ContextPackage) -> None:
     again, given = compile_offers(offers, budget).manifest, package.manifest
     if again.entries != given.entries or again.budget != given.budget:
-        raise InvalidInputError(
-            "The package was not compiled from these inputs.",
-            remedy="Pass what it was compiled from, with the estimator calibrated as it was then.",
-        )
+        raise foreign_package()
 
 
 class _Ranks(NamedTuple):

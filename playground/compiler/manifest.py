@@ -17,7 +17,7 @@ from playground.compiler.per_kind import PerKind
 from playground.compiler.values import Kind, SourceStatus, text_digest
 from playground.errors import InvalidInputError, PlaygroundError
 from playground.redaction import MESSAGE_LENGTH, redact
-from playground.values import RecordedValue
+from playground.values import RecordedValue, of_type
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -296,14 +296,18 @@ class ContextManifest(RecordedValue):
 
 
 def context_warnings(manifest: ContextManifest) -> tuple[dict[str, str], ...]:
-    """Return one ``context-source-failed`` warning per failed source, in source order; pure."""
+    """Return one ``context-source-failed`` warning per failed source, in source order; pure.
+
+    Raises:
+        InvalidInputError: For something else than a manifest, a package for example.
+    """
     return tuple(
         {
             "type": "context-source-failed",
             "setting": summary.id,
             "message": f"Source {summary.id!r} failed: {_reason_of(summary)}",
         }
-        for summary in manifest.sources
+        for summary in of_type(manifest, ContextManifest, "The manifest").sources
         if summary.status == "failed"
     )
 

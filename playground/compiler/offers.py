@@ -38,7 +38,7 @@ from playground.compiler.values import (
 from playground.errors import InvalidInputError, InvalidRequestError, Phase
 from playground.messages import Message, as_messages
 from playground.tokens import TokenEstimator
-from playground.values import shown, whole_number
+from playground.values import of_type, shown, whole_number
 from playground.working_memory.rendering import MemoryLine, memory_lines
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
@@ -162,10 +162,11 @@ def prepare(inputs: CompileInputs) -> Offers:
     """Order and count what the sources offer. O(n log n).
 
     Raises:
-        InvalidInputError: When a number, the messages or the results are malformed, or two results share an id.
+        InvalidInputError: When the inputs, a number, the messages or the results are malformed, or two results
+            share an id.
         InvalidRequestError: When a required source failed.
     """
-    _check(inputs)
+    _check(of_type(inputs, CompileInputs, "What to prepare"))
     counter = _PieceCounter(inputs.estimator)
     candidates: list[ContextCandidate] = []
     sources: list[int] = []

@@ -13,8 +13,10 @@ from typing import Any, overload
 from playground.compiler.manifest import ContextManifest, ManifestEntry
 from playground.compiler.rendering import CONTEXT_TAG
 from playground.compiler.values import ContextPackage, PlacedEntry, TextKey, text_digest
+from playground.errors import InvalidInputError
 from playground.escaping import escape_attribute
-from playground.messages import Message, TextPart, as_message, as_messages, message_to_json
+from playground.messages import Message, TextPart, as_message, as_messages, listed, message_to_json
+from playground.values import of_type, shown
 
 __all__ = [
     "block_text",
@@ -59,8 +61,11 @@ def request_messages(
     Returns:
         The messages themselves, untouched whatever else they hold, and the blocks: as dictionaries where the
         last message is one, as ``Message`` values otherwise.
+
+    Raises:
+        InvalidInputError: When the messages are no list, or the package is something else.
     """
-    return (*messages, *_blocks(messages, package, {"append", "ephemeral-tail"}))
+    return _with_blocks(messages, package, {"append", "ephemeral-tail"})
 
 
 @overload
@@ -83,9 +88,12 @@ def history_messages(
 
     Returns:
         As ``request_messages``.
+
+    Raises:
+        InvalidInputError: As ``request_messages``.
     """
-    kept = {"append", "ephemeral-tail"} if package.manifest.placement.tail_kept else {"append"}
-    return (*messages, *_blocks(messages, package, kept))
+    tail_kept = of_type(package, ContextPackage, "The package").manifest.placement.tail_kept
+    return _with_blocks(messages, package, {"append", "ephemeral-tail"} if tail_kept else {"append"})
 
 
 @overload
@@ -101,8 +109,11 @@ def without_blocks(
 
     A record that a summary repeats would come back as somebody's words, without its origin, and a summary of
     working memory would compete with its current state.
+
+    Raises:
+        InvalidInputError: For malformed messages.
     """
-    return tuple(message for message in messages if not is_compiler_block(as_message(message)))
+    return tuple(message for message in listed(messages) if not is_compiler_block(as_message(message)))
 
 
 @overload
@@ -122,13 +133,16 @@ def without_records(
     Args:
         messages: The history.
         records: Source and record id of each record that was forgotten.
+
+    Raises:
+        InvalidInputError: For malformed messages or records.
     """
-    marks = {(escape_attribute(source), escape_attribute(record_id)) for source, record_id in records}
+    marks = {(escape_attribute(source), escape_attribute(record_id)) for source, record_id in _pairs(records)}
 
     def holds(message: Message) -> bool:
         return is_compiler_block(message) and not marks.isdisjoint(_RECORD.findall(block_text(message) or ""))
 
-    return tuple(message for message in messages if not holds(as_message(message)))
+    return tuple(message for message in listed(messages) if not holds(as_message(message)))
 
 
 def standing_placements(
@@ -214,14 +228,27 @@ def is_compiler_block(message: Message) -> bool:
     return text is not None and _BLOCK.fullmatch(text) is not None
 
 
-def _blocks(
+def _with_blocks(
     messages: Sequence[Message | Mapping[str, Any]], package: ContextPackage, placements: set[str]
 ) -> tuple[Message | Mapping[str, Any], ...]:
-    """Return the messages of the package's blocks, in the form of the messages that they follow."""
-    blocks = [m for block in package.blocks if block.placement in placements for m in block.messages]
-    if messages and not isinstance(messages[-1], Message):
-        return tuple(map(message_to_json, blocks))
-    return tuple(blocks)
+    """Return the messages and those of the package's blocks, in the form of the messages that they follow."""
+    before, offered = listed(messages), of_type(package, ContextPackage, "The package").blocks
+    blocks = [m for block in offered if block.placement in placements for m in block.messages]
+    if before and not isinstance(before[-1], Message):
+        return (*before, *map(message_to_json, blocks))
+    return (*before, *blocks)
+
+
+def _pairs(records: Collection[Record]) -> Collection[Record]:
+    pairs = isinstance(records, Collection) and all(
+        isinstance(record, tuple | list) and len(record) == 2 and all(isinstance(part, str) for part in record)
+        for record in records
+    )
+    if not pairs:
+        raise InvalidInputError(
+            f"The records are {shown(records)}.", remedy="Pass a list of pairs of source and record id."
+        )
+    return records
 
 
 def _placed(

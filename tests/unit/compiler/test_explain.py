@@ -12,7 +12,7 @@ import pytest
 from playground import ContextCandidate, ContextPackage, InvalidInputError, TokenEstimator
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.compile import compile_offers
-from playground.compiler.explain import Explanation, explain
+from playground.compiler.explain import Explanation, binding_constraint, explain
 from playground.compiler.knobs import KNOBS, Knob, with_knob
 from playground.compiler.offers import CompileInputs, Offers, prepare
 from playground.compiler.values import PlacedEntry, SourceResult, text_digest
@@ -289,6 +289,33 @@ def test_an_unknown_entry_is_refused(record: tuple[str, str] | int) -> None:
     offers, package = compile_of(offer(sized("a", 60, 0.9)), rest=100)
     with pytest.raises(InvalidInputError, match="no entry"):
         explain(offers, package, record)
+
+
+@pytest.mark.parametrize(
+    "record", [None, True, 1.5, "ra", ("rag",), ("rag", None), ("rag", "a", "b"), object()]
+)
+def test_what_names_no_entry_is_the_callers_mistake(record: Any) -> None:
+    offers, package = compile_of(offer(sized("a", 60, 0.9), sized("b", 60, 0.8)), rest=200)
+    with pytest.raises(InvalidInputError) as refused:
+        explain(offers, package, record)
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize("looks", [explain, lambda inputs, package, _: binding_constraint(inputs, package)])
+@pytest.mark.parametrize("wrong", [None, 5, "inputs", []])
+def test_inputs_and_packages_of_another_type_are_refused(looks: Any, wrong: Any) -> None:
+    offers, package = compile_of(offer(sized("a", 60, 0.9)), rest=100)
+    with pytest.raises(InvalidInputError, match="The inputs are a"):
+        looks(wrong, package, 0)
+    with pytest.raises(InvalidInputError, match="The package is a"):
+        looks(offers, wrong, 0)
+
+
+def test_what_binds_is_not_asked_of_a_package_with_other_entries() -> None:
+    offers, _ = compile_of(offer(sized("a", 60, 0.9)), rest=100)
+    _, package = compile_of(offer(sized("a", 60, 0.9), sized("b", 60, 0.8)), rest=100)
+    with pytest.raises(InvalidInputError, match="not compiled from these inputs"):
+        binding_constraint(offers, package)
 
 
 def test_a_package_of_other_inputs_is_refused() -> None:

@@ -13,6 +13,7 @@ from playground import (
     Provenance,
     SourceResult,
     compile_context,
+    context_warnings,
     create_working_memory,
 )
 from playground.compiler.compile import compile_offers
@@ -165,6 +166,12 @@ class TestInput:
         good: dict[str, Any] = {"results": [], "messages": [], "input_tokens": 10, "used_tokens": 0}
         with pytest.raises(InvalidInputError):
             compile_context(**{**good, **bad})
+
+    @pytest.mark.parametrize("takes", [prepare, compile_offers, context_warnings])
+    @pytest.mark.parametrize("wrong", [None, 5, "offers", []])
+    def test_a_value_of_another_type_is_the_callers_mistake(self, takes: Any, wrong: Any) -> None:
+        with pytest.raises(InvalidInputError, match="Pass a"):
+            takes(wrong)
 
     def test_r142_two_results_of_one_source_id_are_refused(self) -> None:
         with pytest.raises(InvalidInputError, match="'rag'"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from playground import ContextCandidate, ContextPackage, create_working_memory
+from playground import ContextCandidate, ContextPackage, InvalidInputError, create_working_memory
 from playground.compiler.placement import (
     history_messages,
     is_compiler_block,
@@ -182,6 +182,27 @@ class TestWhereTheBlocksGo:
                 *["user"] * 3,
             ]
         assert without_blocks(sent) == tuple(history)
+
+    @pytest.mark.parametrize("place", [request_messages, history_messages])
+    def test_what_cannot_be_placed_is_the_callers_mistake(self, place: Any) -> None:
+        package = compiled(offer(ContextCandidate("a", "b", 1.0)))
+        for messages in (None, 5, "text", {"role": "user", "content": "x"}):
+            with pytest.raises(InvalidInputError, match="Messages must be a sequence"):
+                place(messages, package)
+        for wrong in (None, 5, [package]):
+            with pytest.raises(InvalidInputError, match="The package is a"):
+                place([], wrong)
+
+    @pytest.mark.parametrize("records", [None, 5, "ab", ["ab"], [None], [("a",)], [("a", 1)]])
+    def test_records_that_are_no_pairs_are_the_callers_mistake(self, records: Any) -> None:
+        with pytest.raises(InvalidInputError, match="The records are"):
+            without_records([], records)
+
+    @pytest.mark.parametrize("without", [without_blocks, lambda messages: without_records(messages, [])])
+    @pytest.mark.parametrize("messages", [None, 5, "text"])
+    def test_a_history_that_is_no_list_is_the_callers_mistake(self, without: Any, messages: Any) -> None:
+        with pytest.raises(InvalidInputError, match="Messages must be a sequence"):
+            without(messages)
 
     def test_r108_a_summary_is_made_without_blocks_and_kept_tails(self) -> None:
         history = history_messages(self.HISTORY, self.both(tail_kept=True))
