@@ -32,6 +32,7 @@ __all__ = [
     "as_messages",
     "decode_bytes",
     "encode_bytes",
+    "is_summary",
     "listed",
     "message_to_json",
     "text_of",

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from playground.compiler.manifest import Refresh
 from playground.compiler.placement import is_compiler_block
-from playground.messages import Message, TextPart
+from playground.messages import COMPACTION_SUMMARY, Message, is_summary, text_of
 from playground.values import RecordedValue, whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
@@ -28,7 +28,6 @@ __all__ = [
 ]
 
 QUERY_LENGTH = 2000  # code points of a query at most
-COMPACTION_SUMMARY = "[Earlier conversation summarized]"  # first line of a message that compaction wrote
 
 
 def _count(value: object) -> int:
@@ -105,10 +104,8 @@ def build_query(messages: Sequence[Message], working_memory: WorkingMemorySnapsh
 
 def _latest_user_text(messages: Sequence[Message]) -> str:
     for message in reversed(messages):
-        if message.role != "user" or is_compiler_block(message):
+        if message.role != "user" or is_compiler_block(message) or is_summary(message):
             continue
-        texts = [part.text for part in message.parts if isinstance(part, TextPart)]
-        text = "\n".join(texts).strip()
-        if text and text.partition("\n")[0].rstrip() != COMPACTION_SUMMARY:
+        if text := text_of(message).strip():
             return text
     return ""

@@ -19,6 +19,7 @@ from playground.messages import (
     as_messages,
     decode_bytes,
     encode_bytes,
+    is_summary,
     message_to_json,
     text_of,
 )
@@ -205,3 +206,20 @@ class TestChatCompletions:
     def test_malformed_calls_are_refused(self, calls: Any) -> None:
         with pytest.raises(InvalidInputError):
             as_message({"role": "assistant", "content": None, "tool_calls": calls})
+
+
+@pytest.mark.parametrize(
+    ("message", "summary"),
+    [
+        (Message("user", "[Earlier conversation summarized]\nThey talked."), True),
+        (Message("user", (TextPart("\n [Earlier conversation summarized] \nThey talked."),)), True),
+        (Message("user", "[Earlier conversation summarized]: what is that?"), False),
+        (Message("user", "Hello.\n[Earlier conversation summarized]"), False),
+        (Message("assistant", "[Earlier conversation summarized]\nThey talked."), False),
+        (Message("user", (ImagePart("https://example.org/a.png"),)), False),
+    ],
+)
+def test_a_summary_is_a_user_message_with_the_line_that_compaction_writes_first(
+    message: Message, summary: bool
+) -> None:
+    assert is_summary(message) is summary
