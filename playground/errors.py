@@ -11,6 +11,7 @@
     │   └── SourceTimeoutError       a source did not answer in time
     ├── CallCancelledError           somebody cancelled the call
     ├── ExecutionError               the run itself cannot go on
+    ├── ToolExecutionError           a tool refused a call or failed; the model may read why
     ├── DocumentError                one file of an upload cannot be read
     ├── EmbeddingUnavailableError    the embedding model cannot be loaded
     ├── StaleRevisionError           somebody else changed the record first
@@ -38,11 +39,14 @@ __all__ = [
     "SourceError",
     "SourceTimeoutError",
     "StaleRevisionError",
+    "ToolExecutionError",
     "UnknownModelError",
     "ends_execution",
 ]
 
 Phase = Literal["compile", "overflow-retry"]
+
+TOOL_MESSAGE_LENGTH = 600  # code points of what a model is told; its own input may be quoted there
 
 
 class PlaygroundError(Exception):
@@ -172,6 +176,24 @@ class ExecutionError(PlaygroundError):
 
     code = "execution_failed"
     fatal_execution = True
+
+
+class ToolExecutionError(PlaygroundError):
+    """A tool refused a call or failed; the model may read why and call again with another input.
+
+    Attributes:
+        tool: The tool's name.
+        reason: Why, in one word that hosts may match on; a tool says which there are.
+    """
+
+    code = "tool_execution"
+    tool: str
+    reason: str | None
+
+    def __init__(self, message: str, *, remedy: str = "", tool: str = "", reason: str | None = None) -> None:
+        if len(message) > TOOL_MESSAGE_LENGTH:
+            message = f"{message[: TOOL_MESSAGE_LENGTH - 1]}…"
+        super().__init__(message, remedy=remedy, tool=tool, reason=reason)
 
 
 class DocumentError(PlaygroundError):

@@ -32,6 +32,7 @@ EVERY = (
     SourceTimeoutError("Late.", source_id="rag"),
     errors.CallCancelledError("Stopped."),
     errors.ExecutionError("The ledger refused."),
+    errors.ToolExecutionError("Not yours.", remedy="Read it.", tool="memory_add", reason="forbidden"),
     DocumentError("Unreadable.", name="a.pdf"),
     EmbeddingUnavailableError("Missing.", model="minilm"),
     StaleRevisionError(record_id="r", expected_revision=1, actual_revision=2),
@@ -100,3 +101,12 @@ def test_only_errors_that_a_repetition_can_mend_are_retryable() -> None:
     assert {type(error).__name__ for error in EVERY if error.retryable} == {
         "SourceTimeoutError", "StaleRevisionError",
     }  # fmt: skip
+
+
+def test_what_a_tool_tells_a_model_is_bounded_though_it_may_quote_the_model() -> None:
+    error = errors.ToolExecutionError("x" * 10_000, remedy="Shorten it.", tool="memory_add")
+    assert len(error.problem) == errors.TOOL_MESSAGE_LENGTH
+    assert str(error).endswith("x… Shorten it.")
+    assert str(errors.ToolExecutionError("x" * errors.TOOL_MESSAGE_LENGTH)).endswith("x")
+    assert error.code == "tool_execution"
+    assert not errors.ends_execution(error)
