@@ -183,7 +183,7 @@ def evaluate_command(
         "steps": steps,
         "context_window": window,
         "max_tokens": max_tokens,
-        # Callers of evaluate may name a model of their own; a name that was mistyped here would change the rules.
+        # Callers of evaluate may name a model of their own; here a mistyped one would change the rules.
         "model_id": None if model is None else find_model(model).model_id,
     }
     report = evaluate(**{name: value for name, value in options.items() if value is not None})
