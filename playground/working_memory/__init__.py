@@ -1,6 +1,20 @@
-"""Working memory: what a long task must not lose, as a snapshot and as lines of a request."""
+"""Working memory: what a long task must not lose, changed only through checked patches."""
 
+from playground.working_memory.applying import apply_working_memory_patch
+from playground.working_memory.outcome import AppliedPatch, DuplicatePatch, PatchOutcome, RejectedPatch
+from playground.working_memory.patch import WorkingMemoryPatch
 from playground.working_memory.rendering import MemoryLine, memory_lines
 from playground.working_memory.snapshot import WorkingMemorySnapshot, create_working_memory
 
-__all__ = ["MemoryLine", "WorkingMemorySnapshot", "create_working_memory", "memory_lines"]
+__all__ = [
+    "AppliedPatch",
+    "DuplicatePatch",
+    "MemoryLine",
+    "PatchOutcome",
+    "RejectedPatch",
+    "WorkingMemoryPatch",
+    "WorkingMemorySnapshot",
+    "apply_working_memory_patch",
+    "create_working_memory",
+    "memory_lines",
+]

@@ -1,17 +1,24 @@
 """Working memory as the lines a model reads at the end of a request.
 
-Pure. Text is escaped, and a line break inside a listed item becomes one space, so that nothing a model wrote
-can pass for another item, another section or an accepted decision.
+Pure. Text is escaped, a line break inside a listed item becomes one space, and what is said about an item
+stands in an element of its own, so that nothing a model wrote can pass for another item, another section or an
+accepted decision. Controls that turn the direction of text stand as numeric references: whoever looks at the
+request reads it in its own order.
+
+References:
+    Unicode Standard Annex 9, Bidirectional Algorithm, 2.1 to 2.5: explicit formatting characters.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from playground.escaping import escape_text, one_line
-from playground.working_memory.snapshot import MemoryItem, WorkingMemorySnapshot
+from playground.working_memory.items import MemoryItem
+from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["SECTIONS", "MemoryLine", "memory_lines", "tail_close", "tail_open"]
 
@@ -27,6 +34,7 @@ _DECISIONS = ("accepted", "proposed", "reverted")
 _QUESTIONS = ("open", "answered")
 _ATTEMPTS = ("in_progress", "failed", "abandoned", "succeeded")
 _HYPOTHESES = ("confirmed", "proposed", "rejected")
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # embeddings, overrides, isolates and their ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +92,7 @@ def memory_lines(snapshot: WorkingMemorySnapshot) -> tuple[MemoryLine, ...]:
 def _lines(snapshot: WorkingMemorySnapshot) -> Iterator[MemoryLine]:
     if snapshot.goal is not None:
         text = snapshot.goal.text
-        yield MemoryLine(
-            "goal", "goal", text, f"<goal>{escape_text(text)}</goal>\n", snapshot.goal.revision, True
-        )
+        yield MemoryLine("goal", "goal", text, f"<goal>{_escaped(text)}</goal>\n", snapshot.goal.revision, True)
     for item in snapshot.constraints:
         yield _line("constraint", "constraints", item, mandatory=True)
     active = snapshot.active_task
@@ -127,7 +133,11 @@ def _line(
 
 
 def _rendered(item_id: str, text: str, *, status: str = "", **more: str | None) -> str:
+    # The status stands before anything a model wrote; what is said about the text follows as elements.
     state = f"({status}) " if status else ""
-    # The status stands before anything a model wrote, and the extras are named after it, all in one line.
-    extras = "".join(f" | {name}: {value}" for name, value in more.items() if value)
-    return escape_text(one_line(f"- [{item_id}] {state}{text}{extras}")) + "\n"
+    extras = "".join(f" <{name}>{_escaped(one_line(value))}</{name}>" for name, value in more.items() if value)
+    return f"{_escaped(one_line(f'- [{item_id}] {state}{text}'))}{extras}\n"
+
+
+def _escaped(text: str) -> str:
+    return _DIRECTION.sub(lambda found: f"&#{ord(found.group())};", escape_text(text))

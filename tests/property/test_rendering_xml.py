@@ -91,7 +91,7 @@ def test_r77_r78_every_item_is_one_line_and_nothing_closes_a_section(texts: list
     (block,) = compiled(working_memory=snapshot).blocks
     root = ET.fromstring(block.text)
     assert [child.tag for child in root] == ["goal", "decisions", "observations"]
-    assert all(len(child) == 0 for child in root)
+    assert [[inner.tag for inner in child] for child in root] == [[], ["rationale"], []]
     assert root[0].text == replaced(goal)
     lines = (root[2].text or "").split("\n")
     assert lines[0] == lines[-1] == ""
@@ -99,7 +99,9 @@ def test_r77_r78_every_item_is_one_line_and_nothing_closes_a_section(texts: list
     # Readers that know more line ends than LF see no further line either.
     inner = block.text[block.text.index("<observations>\n") + 15 : block.text.index("</observations>")]
     assert len(inner.splitlines()) == len(texts)
-    assert len((root[1].text or "").strip("\n").splitlines()) == 1
+    decision = "".join(root[1].itertext()).strip("\n")
+    assert decision.startswith("- [d0] (proposed) real ")
+    assert len(decision.splitlines()) == 1
 
 
 @examples(300)

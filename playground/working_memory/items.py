@@ -1,0 +1,153 @@
+"""What working memory holds: a goal, rules, tasks, and items that say what was decided, asked, tried and seen.
+
+Pure values of the recorded format, with the limits that they keep.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from playground.scope import MemorySourceRef
+from playground.values import LARGEST_WHOLE_NUMBER, RecordedValue
+
+__all__ = [
+    "AttemptItem",
+    "Count",
+    "DecisionItem",
+    "DecisionStatus",
+    "Goal",
+    "HypothesisItem",
+    "HypothesisStatus",
+    "MemoryItem",
+    "Milliseconds",
+    "OperationRecord",
+    "Outcome",
+    "QuestionItem",
+    "Task",
+    "TaskList",
+    "TaskStatus",
+    "Writer",
+]
+
+# Code points of one text.
+GOAL_LENGTH = 4000
+TEXT_LENGTH = 1000  # an item's text and what is said about it
+TITLE_LENGTH = 500  # a task's
+ID_LENGTH = 256
+# Entries of one list.
+CONSTRAINTS, TASKS, DECISIONS, QUESTIONS, ATTEMPTS, HYPOTHESES, OBSERVATIONS = 32, 64, 64, 32, 64, 32, 128
+SOURCES = 16  # references of one item
+
+Writer = Literal["host", "model"]
+TaskStatus = Literal["pending", "in_progress", "done", "failed"]
+DecisionStatus = Literal["proposed", "accepted", "reverted"]
+HypothesisStatus = Literal["proposed", "confirmed", "rejected"]
+Outcome = Literal["in_progress", "failed", "abandoned", "succeeded"]
+
+Count = Annotated[int, Field(strict=True, ge=0, le=LARGEST_WHOLE_NUMBER)]
+Milliseconds = Annotated[int, Field(strict=True, ge=0, le=LARGEST_WHOLE_NUMBER)]
+_Id = Annotated[str, Field(min_length=1, max_length=ID_LENGTH)]
+_Text = Annotated[str, Field(min_length=1, max_length=TEXT_LENGTH)]
+_More = Annotated[str, Field(max_length=TEXT_LENGTH)]
+
+
+class _Changed(RecordedValue):
+    """Who wrote something, in which revision and when it changed last, and on what grounds."""
+
+    writer: Writer = "host"
+    """Who wrote the text."""
+    revision: Count = 0
+    """The snapshot revision that last changed it."""
+    sources: Annotated[tuple[MemorySourceRef, ...], Field(max_length=SOURCES)] = ()
+    """What it rests on, at most 16 references."""
+    updated_at: Milliseconds = 0
+    """When it changed last, in ms since the epoch."""
+    decided_by: Literal["host"] | None = None
+    """Set when the host changed what a model had written; from then on only the host may change it."""
+
+
+class Goal(_Changed):
+    """What the task is for; the host sets it."""
+
+    text: Annotated[str, Field(min_length=1, max_length=GOAL_LENGTH)]
+    """At most 4,000 characters; line ends are kept."""
+
+
+class MemoryItem(_Changed):
+    """A listed item: a constraint or an observation."""
+
+    id: _Id
+    """Unique within its list; among the lists a model writes to, unique in all of them."""
+    text: _Text
+    """At most 1,000 characters."""
+
+
+class DecisionItem(MemoryItem):
+    """Something decided, or proposed for decision."""
+
+    status: DecisionStatus
+    """Only the host accepts."""
+    rationale: _More | None = None
+    """Why, at most 1,000 characters."""
+
+
+class QuestionItem(MemoryItem):
+    """An open question, its answer, or a question that was dropped."""
+
+    status: Literal["open", "answered", "dropped"] = "open"
+    """Dropped questions are never shown."""
+    answer: _More | None = None
+    """At most 1,000 characters."""
+
+
+class AttemptItem(MemoryItem):
+    """Something that was tried."""
+
+    outcome: Outcome
+    """How it went."""
+    detail: _More | None = None
+    """At most 1,000 characters."""
+
+
+class HypothesisItem(MemoryItem):
+    """Something assumed."""
+
+    status: HypothesisStatus = "proposed"
+    """Only the host confirms or rejects."""
+
+
+class Task(_Changed):
+    """One entry of the task list."""
+
+    id: _Id
+    """Unique within the list."""
+    title: Annotated[str, Field(min_length=1, max_length=TITLE_LENGTH)]
+    """At most 500 characters."""
+    status: TaskStatus = "pending"
+    """How far it is."""
+    notes: _More | None = None
+    """At most 1,000 characters."""
+
+
+class TaskList(RecordedValue):
+    """The tasks and which of them is active."""
+
+    list: Annotated[tuple[Task, ...], Field(max_length=TASKS)]
+    """At most 64 tasks, in the host's order."""
+    active_task_id: str | None = None
+    """The task being worked on."""
+    list_revision: Annotated[int, Field(strict=True, ge=1, le=LARGEST_WHOLE_NUMBER)] = 1
+    """Raised whenever the host replaces the list."""
+
+
+class OperationRecord(RecordedValue):
+    """A patch that was applied; kept to recognise a repetition."""
+
+    operation_id: _Id
+    """The patch's identifier."""
+    revision: Count
+    """The revision it made."""
+    digest: str
+    """``sha256:<hex>`` of its writer and its operations."""

@@ -1,0 +1,322 @@
+"""Patches: the named operations by which a working memory changes.
+
+Pure. A patch is checked for its shape here, whatever the snapshot holds; there is no free-form change. Texts of
+any length pass: what is too long is refused when the patch is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from playground.digests import text_digest
+from playground.errors import InvalidInputError
+from playground.scope import MemorySourceRef
+from playground.values import RecordedValue, shown
+from playground.working_memory.items import (
+    ID_LENGTH,
+    Count,
+    DecisionStatus,
+    HypothesisStatus,
+    Outcome,
+    TaskStatus,
+    Writer,
+)
+
+__all__ = [
+    "HOST_ONLY",
+    "AddConstraint",
+    "AddDecision",
+    "AddHypothesis",
+    "AddObservation",
+    "AddQuestion",
+    "AnswerQuestion",
+    "DropQuestion",
+    "Operation",
+    "RecordAttempt",
+    "RemoveConstraint",
+    "RemoveItem",
+    "SetActiveTask",
+    "SetDecisionStatus",
+    "SetGoal",
+    "SetHypothesisStatus",
+    "SetTasks",
+    "TaskInput",
+    "UpdateAttempt",
+    "WorkingMemoryPatch",
+]
+
+MOST_OPERATIONS = 16  # of one patch
+
+_Filled = Annotated[str, Field(min_length=1)]
+_Sources = tuple[MemorySourceRef, ...] | None  # what a text rests on; its writer where they are left out
+
+
+class _Operation(RecordedValue):
+    """One named change."""
+
+    @model_serializer(mode="wrap")
+    def _keep_nulls(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Recorded JSON leaves absent fields out; where null is a value of its own it must stay.
+        data: dict[str, Any] = handler(self)
+        required = (name for name, field in type(self).model_fields.items() if field.is_required())
+        return {**data, **{name: None for name in required if getattr(self, name) is None}}
+
+
+class SetGoal(_Operation):
+    """Set what the task is for, or clear it."""
+
+    op: Literal["set-goal"]
+    text: _Filled | None
+    """The goal; null clears it."""
+    sources: _Sources = None
+    """What it rests on; the writer unless stated."""
+
+
+class AddConstraint(_Operation):
+    """Add a rule."""
+
+    op: Literal["add-constraint"]
+    text: _Filled
+    """The rule."""
+    sources: _Sources = None
+    """What it rests on; the writer unless stated."""
+
+
+class RemoveConstraint(_Operation):
+    """Remove a rule."""
+
+    op: Literal["remove-constraint"]
+    id: _Filled
+    """The rule's id."""
+
+
+class TaskInput(RecordedValue):
+    """A task as a host states it."""
+
+    id: _Filled | None = None
+    """Unique in the list; ``tasks-<revision>-<index>`` unless stated."""
+    title: _Filled
+    """What is to be done."""
+    status: TaskStatus = "pending"
+    """How far it is."""
+    notes: str | None = None
+    """Whatever else the model should know."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _title_alone(cls, data: Any) -> Any:
+        return {"title": data} if isinstance(data, str) else data
+
+
+class SetTasks(_Operation):
+    """Replace the task list; the active task stays active if it is still listed."""
+
+    op: Literal["set-tasks"]
+    list: tuple[TaskInput, ...]
+    """Titles, or ``{id?, title, status?, notes?}``, in the order in which they are shown."""
+
+    @model_validator(mode="after")
+    def _check_ids(self) -> SetTasks:
+        stated = [task.id for task in self.list if task.id is not None]
+        if len(set(stated)) != len(stated):
+            raise InvalidInputError("a task id stands twice in the list")
+        return self
+
+
+class SetActiveTask(_Operation):
+    """Say which task is being worked on."""
+
+    op: Literal["set-active-task"]
+    id: _Filled | None
+    """A task of the list; null for none."""
+
+
+class SetHypothesisStatus(_Operation):
+    """Confirm, reject or reopen a hypothesis."""
+
+    op: Literal["set-hypothesis-status"]
+    id: _Filled
+    """The hypothesis."""
+    status: HypothesisStatus
+    """What it becomes."""
+
+
+class SetDecisionStatus(_Operation):
+    """Accept, revert or reopen a decision."""
+
+    op: Literal["set-decision-status"]
+    id: _Filled
+    """The decision."""
+    status: DecisionStatus
+    """What it becomes."""
+
+
+class AddObservation(_Operation):
+    """Note what was seen."""
+
+    op: Literal["add-observation"]
+    text: _Filled
+    """What was seen."""
+    sources: _Sources = None
+    """What it rests on; the writer unless stated."""
+
+
+class AddHypothesis(_Operation):
+    """Assume something; it starts as proposed."""
+
+    op: Literal["add-hypothesis"]
+    text: _Filled
+    """What is assumed."""
+    sources: _Sources = None
+    """What it rests on; the writer unless stated."""
+
+
+class AddDecision(_Operation):
+    """Decide something; a model only proposes."""
+
+    op: Literal["add-decision"]
+    text: _Filled
+    """What is decided."""
+    rationale: str | None = None
+    """Why."""
+    status: DecisionStatus | None = None
+    """``accepted`` by a host and ``proposed`` by a model unless stated."""
+    sources: _Sources = None
+    """What it rests on; the writer unless stated."""
+
+
+class AddQuestion(_Operation):
+    """Ask something; it starts as open."""
+
+    op: Literal["add-question"]
+    text: _Filled
+    """What is asked."""
+    sources: _Sources = None
+    """What it rests on; the writer unless stated."""
+
+
+class RecordAttempt(_Operation):
+    """Note what is or was tried."""
+
+    op: Literal["record-attempt"]
+    text: _Filled
+    """What is tried."""
+    outcome: Outcome
+    """How it went."""
+    detail: str | None = None
+    """More about it."""
+    sources: _Sources = None
+    """What it rests on; the writer unless stated."""
+
+
+class AnswerQuestion(_Operation):
+    """Answer a question, or answer it anew."""
+
+    op: Literal["answer-question"]
+    id: _Filled
+    """The question."""
+    answer: _Filled
+    """The answer."""
+
+
+class DropQuestion(_Operation):
+    """Drop a question; it is never shown again."""
+
+    op: Literal["drop-question"]
+    id: _Filled
+    """The question."""
+
+
+class UpdateAttempt(_Operation):
+    """Say how an attempt went, or more about it."""
+
+    op: Literal["update-attempt"]
+    id: _Filled
+    """The attempt."""
+    outcome: Outcome | None = None
+    """How it went; as before unless stated."""
+    detail: str | None = None
+    """More about it; as before unless stated."""
+
+    @model_validator(mode="after")
+    def _check_something(self) -> UpdateAttempt:
+        if self.outcome is None and self.detail is None:
+            raise InvalidInputError("neither an outcome nor a detail is given")
+        return self
+
+
+class RemoveItem(_Operation):
+    """Remove a decision, question, attempt, hypothesis or observation."""
+
+    op: Literal["remove-item"]
+    id: _Filled
+    """The item."""
+
+
+Operation = (
+    SetGoal
+    | AddConstraint
+    | RemoveConstraint
+    | SetTasks
+    | SetActiveTask
+    | SetHypothesisStatus
+    | SetDecisionStatus
+    | AddObservation
+    | AddHypothesis
+    | AddDecision
+    | AddQuestion
+    | RecordAttempt
+    | AnswerQuestion
+    | DropQuestion
+    | UpdateAttempt
+    | RemoveItem
+)
+_NAMES = frozenset(get_args(kind.model_fields["op"].annotation)[0] for kind in get_args(Operation))
+HOST_ONLY = (SetGoal, AddConstraint, RemoveConstraint, SetTasks, SetHypothesisStatus, SetDecisionStatus)
+
+
+class WorkingMemoryPatch(RecordedValue):
+    """A list of operations that are applied together or not at all.
+
+    Raises:
+        InvalidInputError: When it is malformed: an unknown operation or field, a wrong type, an empty text.
+    """
+
+    operation_id: Annotated[str, Field(min_length=1, max_length=ID_LENGTH)]
+    """Recognises a repetition, 1 to 256 characters."""
+    expected_revision: Count
+    """The snapshot revision that the writer has read."""
+    writer: Writer
+    """Who asks for the change: ``host`` or ``model``."""
+    operations: tuple[Annotated[Operation, Field(discriminator="op")], ...]
+    """1 to 16 operations, in their order."""
+
+    @field_validator("operations", mode="before")
+    @classmethod
+    def _check_operations(cls, value: Any) -> Any:
+        # Before the fields are looked at: the message must not hold a foreign value whole, nor list all ops.
+        if not isinstance(value, list | tuple):
+            raise InvalidInputError("the operations are not a list")
+        if not 1 <= len(value) <= MOST_OPERATIONS:
+            raise InvalidInputError(f"{len(value)} operations, not 1 to {MOST_OPERATIONS}")
+        for number, operation in enumerate(value):
+            if isinstance(operation, _Operation):
+                continue
+            name = operation.get("op") if isinstance(operation, Mapping) else None
+            if not isinstance(name, str) or name not in _NAMES:
+                raise InvalidInputError(f"operation {number} has the unknown op {shown(name)}")
+        return value
+
+    @property
+    def digest(self) -> str:
+        """``sha256:<hex>`` of the writer and the operations; id and revision are left out."""
+        return text_digest(self.model_copy(update={"operation_id": "", "expected_revision": 0}).to_json())
