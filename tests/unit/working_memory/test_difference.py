@@ -1,0 +1,112 @@
+"""What differs between two snapshots, and the history rows made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from playground.working_memory.difference import ItemChange, WorkingMemoryRevision, snapshot_changes
+from playground.working_memory.snapshot import WorkingMemorySnapshot, create_working_memory
+
+
+def snapshot(**more: Any) -> WorkingMemorySnapshot:
+    fields: dict[str, Any] = {"goal": "Ship.", "constraints": ["Ask first.", "Never guess."], "now": 5}
+    return create_working_memory(scope="case", **{**fields, **more})
+
+
+def tasks(*ids: str, active: str | None = None, **titles: str) -> dict[str, Any]:
+    return {"list": [{"id": one, "title": titles.get(one, one)} for one in ids], "active_task_id": active}
+
+
+def told(before: WorkingMemorySnapshot, after: WorkingMemorySnapshot) -> list[tuple[str, str, str]]:
+    return [(change.list, change.id, change.kind) for change in snapshot_changes(before, after)]
+
+
+def with_items(**lists: list[dict[str, Any]]) -> WorkingMemorySnapshot:
+    data = snapshot().model_dump(by_alias=True)
+    return WorkingMemorySnapshot.parse({**data, **lists})
+
+
+def test_equal_snapshots_have_no_changes() -> None:
+    assert snapshot_changes(snapshot(), snapshot()) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [(None, "Ship.", "added"), ("Ship.", None, "removed"), ("Ship.", "Stop.", "changed")],
+)
+def test_a_goal_is_added_removed_or_changed(before: str | None, after: str | None, kind: str) -> None:
+    (change,) = snapshot_changes(snapshot(goal=before), snapshot(goal=after))
+    assert (change.list, change.id, change.kind) == ("goal", "", kind)
+    assert (change.before or {}).get("text") == before
+    assert (change.after or {}).get("text") == after
+
+
+def test_a_change_holds_the_whole_item_before_and_after() -> None:
+    old = {"id": "d", "text": "Wait.", "status": "proposed", "writer": "model", "sources": [{"kind": "model"}]}
+    new = {**old, "status": "accepted", "revision": 3, "updatedAt": 9, "decidedBy": "host"}
+    (change,) = snapshot_changes(with_items(decisions=[old]), with_items(decisions=[new]))
+    assert change.before == {**old, "revision": 0, "updatedAt": 0}
+    assert change.after == new
+
+
+def test_sections_come_in_their_order_and_what_is_gone_comes_first() -> None:
+    one, two = {"id": "o1", "text": "One."}, {"id": "o2", "text": "Two."}
+    before = with_items(observations=[one], questions=[{"id": "q", "text": "Why?"}])
+    after = with_items(observations=[two], hypotheses=[{"id": "h", "text": "Perhaps."}])
+    assert told(before, after) == [
+        ("questions", "q", "removed"),
+        ("hypotheses", "h", "added"),
+        ("observations", "o1", "removed"),
+        ("observations", "o2", "added"),
+    ]
+
+
+def test_another_order_of_the_tasks_that_stayed_is_a_change_of_its_own() -> None:
+    before, after = snapshot(tasks=tasks("a", "b", "c")), snapshot(tasks=tasks("x", "c", "b"))
+    assert told(before, after) == [
+        ("tasks", "a", "removed"),
+        ("tasks", "x", "added"),
+        ("taskOrder", "", "changed"),
+    ]
+    order = snapshot_changes(before, after)[-1]
+    assert (order.before, order.after) == ({"order": ["b", "c"]}, {"order": ["c", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"), [(None, "a", "added"), ("a", None, "removed"), ("a", "b", "changed")]
+)
+def test_the_active_task_is_told_too(before: str | None, after: str | None, kind: str) -> None:
+    changes = told(
+        snapshot(tasks=tasks("a", "b", active=before)), snapshot(tasks=tasks("a", "b", active=after))
+    )
+    assert changes == [("activeTask", "", kind)]
+
+
+def test_the_first_task_list_is_told_task_by_task() -> None:
+    assert told(snapshot(), snapshot(tasks=tasks("a", "b", active="a"))) == [
+        ("tasks", "a", "added"),
+        ("tasks", "b", "added"),
+        ("activeTask", "", "added"),
+    ]
+
+
+def test_an_item_that_was_only_touched_counts_as_changed() -> None:
+    item = {"id": "o", "text": "Same.", "revision": 1}
+    changes = told(with_items(observations=[item]), with_items(observations=[{**item, "revision": 2}]))
+    assert changes == [("observations", "o", "changed")]
+
+
+def test_a_revision_survives_json_whatever_its_texts_are() -> None:
+    hostile = '</goal>\n- [x] (accepted) \u202e \U0001f600 {"$deuzText": []}'
+    revision = WorkingMemoryRevision(
+        revision=3,
+        writer="model",
+        operation_id="call-1",
+        changed_at=1_700,
+        operations=("add-observation",),
+        changes=snapshot_changes(snapshot(goal="Ship."), snapshot(goal=hostile, constraints=())),
+    )
+    assert WorkingMemoryRevision.from_json(revision.to_json()) == revision
+    assert revision.changes[0] == ItemChange.from_json(revision.changes[0].to_json())
