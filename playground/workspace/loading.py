@@ -23,6 +23,7 @@ from playground.workspace.project import CANDIDATES_PER_SOURCE, FORMAT_VERSION, 
 from playground.workspace.records import corpus_from_lines, document_from_json, memory_from_json
 from playground.workspace.samples import is_sample, sample_folder
 from playground.workspace.vectors import VectorTable
+from playground.workspace.working_memory import working_memory_history
 
 __all__ = ["load_project"]
 
@@ -122,6 +123,7 @@ def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:
         if memory_text
         else None
     )
+    history = working_memory_history(folder, working_memory)
     skills, problems = _skills(folder)
     vectors_file = folder.file("vectors.npz")
     vectors = VectorTable.read(vectors_file, folder.name) if vectors_file else VectorTable()
@@ -137,6 +139,7 @@ def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:
         chat_titles={chat_id: title for chat_id, title in titles.items() if title},
         skills=skills,
         working_memory=working_memory,
+        working_memory_history=history,
         messages=messages,
         tools=tuple(tools),
         scenarios=tuple(scenarios),

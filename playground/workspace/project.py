@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from playground.retrieval.index import ExactIndex
     from playground.retrieval.lexical import LexicalIndex
     from playground.working_memory import WorkingMemorySnapshot
+    from playground.working_memory.difference import WorkingMemoryRevision
 
 __all__ = ["CANDIDATES_PER_SOURCE", "DEFAULT_RESERVE", "FORMAT_VERSION", "ChunkSettings", "Project", "Scenario"]
 
@@ -60,6 +61,15 @@ _SECTIONS = {
     "attempt": "attempt",
     "hypothesis": "hypothesis",
     "observation": "observation",
+}
+# What is built once a project, and the parts that it is built from.
+_BUILT = {
+    "chunk_words": ("corpus",),
+    "chunk_vectors": ("corpus", "vectors"),
+    "_chunks_by_id": ("corpus",),
+    "_memories_by_id": ("memories",),
+    "_chats_by_id": ("chats",),
+    "_skills_by_id": ("skills",),
 }
 
 
@@ -107,6 +117,7 @@ class Project:
         chat_titles: What people see of a chat, by chat id.
         skills: Catalogue lines and bodies, by id.
         working_memory: Goal, rules and tasks of the task at hand.
+        working_memory_history: What the newest patches of the working memory changed, the newest last.
         messages: The conversation so far, without the question.
         tools: Schemas that every request carries.
         scenarios: Labelled questions.
@@ -133,6 +144,7 @@ class Project:
     chat_titles: Mapping[str, str] = field(default_factory=dict)
     skills: tuple[Skill, ...] = ()
     working_memory: WorkingMemorySnapshot | None = None
+    working_memory_history: tuple[WorkingMemoryRevision, ...] = ()
     messages: tuple[Message, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
     scenarios: tuple[Scenario, ...] = ()
@@ -147,6 +159,18 @@ class Project:
     vectors: VectorTable = field(default_factory=VectorTable)
     digest: str = ""
     warnings: tuple[str, ...] = ()
+
+    def with_parts(self, **parts: Any) -> Project:
+        """Return a project with other parts; indexes of parts that stay are taken along, not built again.
+
+        Args:
+            **parts: Fields with their new values; a changed project needs a ``digest`` of its own.
+        """
+        changed = replace(self, **parts)
+        for name, sources in _BUILT.items():
+            if name in self.__dict__ and all(getattr(self, part) is getattr(changed, part) for part in sources):
+                changed.__dict__[name] = self.__dict__[name]
+        return changed
 
     @property
     def documents(self) -> tuple[Document, ...]:

@@ -32,6 +32,7 @@ _OWN_FILES = frozenset(
         "conversation.json",
         "tools.json",
         "working_memory.json",
+        "working_memory_history.jsonl",
         "vectors.npz",
         "skills",
     }
@@ -107,6 +108,9 @@ def project_files(project: Project) -> dict[str, bytes]:
         files["working_memory.json"] = _json(
             "working_memory.json", json.loads(project.working_memory.to_json())
         )
+    if project.working_memory_history:
+        lines = (revision.to_json() + "\n" for revision in project.working_memory_history)
+        files["working_memory_history.jsonl"] = "".join(lines).encode()
     if len(project.vectors):
         files["vectors.npz"] = project.vectors.to_bytes()
     for skill in project.skills:
