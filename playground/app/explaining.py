@@ -15,6 +15,7 @@ from playground.compiler.manifest import ContextManifest
 from playground.errors import PlaygroundError
 from playground.views.binding_trial import Record, trial_of
 from playground.views.explanation import ExplanationView, explanation_view
+from playground.views.explanation_changes import applicable_changes
 from playground.views.knob_action import KnobAction, candidates_action
 from playground.views.record_key import record_key
 
@@ -69,7 +70,7 @@ def _explained(
         _found.retrieval.texts,
         positions=_settings.positions,
         trial=trial_of(_found.offers),
-        kinder=kinder_changes(_found.offers, _found.package, number, explanation.changes),
+        kinder=kinder_changes(_found.offers, _found.package, number, applicable_changes(explanation)),
     )
     fewer = _candidates(explanation, _settings, _found)
     return replace(view, actions=(*view.actions, fewer)) if fewer else view
@@ -85,7 +86,7 @@ def _candidates(explanation: Explanation, settings: Settings, found: Compiled) -
             return frozenset()
         return again.package.manifest.entries.selected_records()
 
-    for change in explanation.changes:
+    for change in applicable_changes(explanation):
         if change.knob == "candidates_per_source":
             return candidates_action(
                 change,

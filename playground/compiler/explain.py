@@ -13,18 +13,18 @@ from playground.compiler.binding import Binding, binding_constraint
 from playground.compiler.budget import ContextBudget
 from playground.compiler.changes import KnobChange, is_in, nearest_change
 from playground.compiler.compile import compile_offers, foreign_package, offers_of
+from playground.compiler.counterpart import Counterpart, counterpart_of
 from playground.compiler.knobs import KNOBS, AnyKnob
 from playground.compiler.limit_changes import nearest_limit_change
 from playground.compiler.manifest import EntryKind, Reason
 from playground.compiler.offers import CompileInputs, Offers
-from playground.compiler.placement import standing_placements
 from playground.compiler.selection import Selection, select
 from playground.compiler.turns import Outcome, Turn, line_number, piece_of_entry, record_of
 from playground.compiler.values import ContextPackage
 from playground.errors import InvalidInputError
 from playground.values import shown
 
-__all__ = ["Binding", "Explanation", "PassTurn", "binding_constraint", "explain"]
+__all__ = ["Binding", "Counterpart", "Explanation", "PassTurn", "binding_constraint", "explain"]
 
 Record = tuple[str, str]
 
@@ -64,13 +64,13 @@ class Explanation:
         rank_in_kind: Its place among those of its kind.
         rivals: How many the rank is among, the entry itself included; 0 where it does not compete.
         rivals_in_kind: How many of them are of its kind.
-        share: Its turn in its kind's share; ``None`` where it had none.
+        share: Its turn in its kind's share; ``None`` where it had none, as a duplicate has none.
         pool: Its turn in the reallocation of what the shares left; ``None`` where it had none.
         allowance: Its turn in working memory's allowance, for a line.
         over_by: Tokens by which the rendered blocks were too large with it, where it was admitted and dropped
             again; only a tokenizer, whose counts of pieces do not add up, can make that happen. Else 0.
-        instead: Source and id of the record that brings its text, where it is a duplicate; its own where it
-            was offered twice.
+        instead: What is there in its place: for a duplicate the other copy, for a superseded record the newest
+            revision, for one that was placed already its placement.
         changes: For each knob the nearest value that lets it in; empty where it is in.
     """
 
@@ -89,7 +89,7 @@ class Explanation:
     pool: PassTurn | None
     allowance: PassTurn | None
     over_by: int
-    instead: Record | None
+    instead: Counterpart | None
     changes: tuple[KnobChange[AnyKnob], ...]
 
     @property
@@ -124,7 +124,8 @@ def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Rec
     piece = piece_of_entry(offers, number)
     selection = select(offers, budget)
     ranks = _ranks(offers, piece)
-    turns = {} if ranks.rank is None else _turns(offers, Outcome(offers, budget, selection), selection, piece)
+    no_turn = ranks.rank is None or entry.reason == "duplicate"
+    turns = {} if no_turn else _turns(offers, Outcome(offers, budget, selection), selection, piece)
     return Explanation(
         source=entry.source,
         record_id=entry.record_id,
@@ -141,7 +142,7 @@ def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Rec
         pool=turns.get("pool"),
         allowance=turns.get("allowance"),
         over_by=0 if entry.selected else _over_by(offers, selection, piece),
-        instead=_instead(offers, package, number) if entry.reason == "duplicate" else None,
+        instead=counterpart_of(offers, package.manifest, number),
         changes=() if entry.selected else _changes(offers, budget, piece),
     )
 
@@ -225,18 +226,6 @@ def _over_by(offers: Offers, selection: Selection, piece: int) -> int:
         least = over if least is None else min(least, over)
         rest = rest.without_last(offers)
     return least or 0
-
-
-def _instead(offers: Offers, package: ContextPackage, number: int) -> Record:
-    """The record that brings a duplicate's text: selected, or in the history; else its own, offered before."""
-    entry = package.manifest.entries[number]
-    for other in package.manifest.entries:
-        if other.selected and other.digest == entry.digest:
-            return other.source, other.record_id
-    for placed in standing_placements(offers.inputs.placed, offers.inputs.messages):
-        if placed.digest == entry.digest:
-            return placed.source, placed.record_id
-    return entry.source, entry.record_id
 
 
 def _changes(offers: Offers, budget: ContextBudget, piece: int) -> tuple[KnobChange[AnyKnob], ...]:

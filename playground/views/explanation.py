@@ -13,7 +13,12 @@ from playground.compiler.explain import Explanation, PassTurn
 from playground.compiler.knobs import Knob
 from playground.compiler.manifest import ContextManifest
 from playground.views.binding_trial import Trial
-from playground.views.explanation_changes import ChangeRow, change_rows, explained_changes
+from playground.views.explanation_changes import (
+    ChangeRow,
+    applicable_changes,
+    change_rows,
+    explained_changes,
+)
 from playground.views.explanation_sentence import explanation_sentence
 from playground.views.knob_action import KnobAction, Title, nearest_action, small
 from playground.views.palette import Slot
@@ -108,7 +113,7 @@ def explanation_view(
 
     record = (explanation.source, explanation.record_id)
     text = texts.get(record)
-    found = explained_changes(explanation.changes, kinder)
+    found = explained_changes(applicable_changes(explanation), kinder)
     before = _before(explanation, manifest, title)
     actions = [
         nearest_action(change, manifest, record, title=title, positions=positions, trial=trial)
@@ -119,7 +124,7 @@ def explanation_view(
         slot=_slot(explanation),
         title=title(*record),
         source=", ".join(filter(None, [KIND_LABELS[explanation.kind], text.source if text else ""])),
-        sentence=explanation_sentence(explanation, title),
+        sentence=explanation_sentence(explanation, manifest, title),
         facts=_facts(explanation),
         turns=_turn_rows(explanation),
         before=tuple(row for row, _ in before),

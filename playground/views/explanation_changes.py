@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from playground.compiler.changes import KnobChange
+from playground.compiler.explain import Explanation
 from playground.compiler.knobs import AnyKnob, Knob
 from playground.views.knob_action import Title, knob_name, sentence_case, small, swaps_text
 from playground.views.knobs import CANDIDATES, KNOBS, KnobSpec
 from playground.views.words import count
 
-__all__ = ["ChangeRow", "ExplainedChanges", "change_rows", "explained_changes"]
+__all__ = ["ChangeRow", "ExplainedChanges", "applicable_changes", "change_rows", "explained_changes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,19 @@ class ExplainedChanges:
             for change in self.named
             if change.knob != "candidates_per_source"
         )
+
+
+def applicable_changes(explanation: Explanation) -> tuple[KnobChange[AnyKnob], ...]:
+    """Return the changes that are worth naming.
+
+    A record whose text, copy or newer revision is there already needs no knob, and one beyond the candidate
+    limit no knob of the budget: what they would do to it is not what keeps it out.
+    """
+    if explanation.instead is not None:
+        return ()
+    if explanation.reason == "limit":
+        return tuple(change for change in explanation.changes if change.knob == "candidates_per_source")
+    return explanation.changes
 
 
 def explained_changes(

@@ -2,43 +2,60 @@
 
 from __future__ import annotations
 
+from playground.compiler.counterpart import Counterpart
 from playground.compiler.explain import Explanation
+from playground.compiler.manifest import ContextManifest
 from playground.views.knob_action import Title, small
-from playground.views.words import KIND_LABELS, Sentence, count, marked, plural
+from playground.views.words import KIND_LABELS, Sentence, count, marked, plural, score
 
 __all__ = ["explanation_sentence"]
 
 _SETTLED = {
     "mandatory": "It is in the request whatever the budget: mandatory content is never cut.",
     "limit": "Its source offers more than the candidate limit allows, and it ranks behind those taken.",
-    "superseded": "A newer revision of it is offered, or stands in the history.",
-    "already-placed": "Its text stands in the history already, where an earlier package put it.",
 }
 
 
-def explanation_sentence(explanation: Explanation, title: Title) -> Sentence:
+def explanation_sentence(explanation: Explanation, manifest: ContextManifest, title: Title) -> Sentence:
     """Return the sentence of one record.
 
     Args:
         explanation: What was found.
+        manifest: The compile.
         title: What people call a record, from source and record id.
     """
     if explanation.reason in _SETTLED:
         return ((_SETTLED[explanation.reason], False),)
-    if explanation.reason == "duplicate":
-        return _duplicate(explanation, title)
+    if explanation.instead is not None:
+        # Titles and ids are foreign text and never split at marks.
+        return _instead(explanation, explanation.instead, manifest, title)
     return marked(_selected(explanation) if explanation.selected else _left_out(explanation))
 
 
-def _duplicate(explanation: Explanation, title: Title) -> Sentence:
-    if explanation.instead in {None, (explanation.source, explanation.record_id)}:
-        return (("It was offered twice; the better of the two is considered.", False),)
-    # The title is foreign text and never split at marks.
-    name = title(*explanation.instead) if explanation.instead else ""
-    end = "" if name.endswith((".", "!", "?", "…")) else "."
-    return tuple(
-        part for part in (("The same text is there already, as ", False), (name, True), (end, False)) if part[0]
+def _instead(explanation: Explanation, other: Counterpart, manifest: ContextManifest, title: Title) -> Sentence:
+    """Name what is there in its place by source and id: several records may have one title."""
+    named, step = f"{other.source}, id {other.record_id}", f"step {count(other.step or 0)}"
+    if explanation.reason == "superseded":
+        verb = "is offered" if other.step is None else f"was placed in {step}"
+        return ((f"Revision {count(other.revision or 0)}", True), (f" of it ({named}) {verb}.", False))
+    put = f"where the package of {step} put it"
+    if explanation.reason == "already-placed":
+        return ((f"Its text ({named}) stands in the history already, {put}.", False),)
+    if other.number is None:
+        return _same_text("stands in the history", title(other.source, other.record_id), f" ({named}), {put}.")
+    entry = manifest.entries[other.number]
+    if (other.source, other.record_id) != (explanation.source, explanation.record_id):
+        return _same_text("got in", title(other.source, other.record_id), f" ({named}).")
+    counts = "it got in" if entry.selected else f"it is left out: {entry.reason}"
+    return (
+        (f"It was offered more than once ({named}). The copy with score ", False),
+        (score(entry.score or 0.0), True),
+        (f" counts; {counts}.", False),
     )
+
+
+def _same_text(verb: str, title: str, end: str) -> Sentence:
+    return ((f"The same text {verb} as ", False), (title, True), (end, False))
 
 
 def _selected(explanation: Explanation) -> str:

@@ -12,6 +12,7 @@ import pytest
 from playground import ContextCandidate, ContextPackage, InvalidInputError, TokenEstimator
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.compile import compile_offers
+from playground.compiler.counterpart import Counterpart
 from playground.compiler.explain import Explanation, binding_constraint, explain
 from playground.compiler.knobs import KNOBS, Knob, with_knob
 from playground.compiler.offers import CompileInputs, Offers, prepare
@@ -234,27 +235,75 @@ def test_a_larger_share_takes_from_the_others_in_proportion() -> None:
 # Records that nothing lets in
 
 
-def test_a_duplicate_names_the_record_that_brings_its_text() -> None:
+BLOCK = Message("user", '<deuz_context pass="1" step="4">\nx\n</deuz_context>')
+
+
+def placed(record_id: str, text: str, *, revision: int | None = None, source: str = "rag") -> PlacedEntry:
+    return PlacedEntry(
+        source=source, kind="rag", record_id=record_id, revision=revision, digest=text_digest(text), tokens=5,
+        step=4, retrieval_pass=1, block_digest=text_digest(str(BLOCK.content)),
+    )  # fmt: skip
+
+
+def why(record: tuple[str, str] | int, *results: SourceResult, rest: int = 300, **more: Any) -> Explanation:
+    offers, package = compile_of(*results, rest=rest, **more)
+    found = explain(offers, package, record)
+    assert not found.selected
+    return found
+
+
+def test_a_duplicate_names_the_record_that_brings_its_text_and_has_no_turn() -> None:
     twin = ContextCandidate("twin", "the same words", 0.5)
-    chunks = offer(ContextCandidate("a", "the same words", 0.9), twin)
-    offers, package = compile_of(chunks, rest=300)
-    found = explain(offers, package, ("rag", "twin"))
-    assert (found.reason, found.instead) == ("duplicate", ("rag", "a"))
-    assert found.short_by == 0
+    found = why(("rag", "twin"), offer(ContextCandidate("a", "the same words", 0.9), twin))
+    assert (found.reason, found.instead) == ("duplicate", Counterpart("rag", "a", None, 0, None))
+    assert (found.share, found.pool, found.short_by) == (None, None, 0)
+
+
+def test_a_duplicate_of_another_source_names_that_source() -> None:
+    notes = offer(ContextCandidate("n", "the same words", 0.9, revision=3), source_id="notes", kind="memory")
+    found = why(("rag", "a"), notes, offer(ContextCandidate("a", "the same words", 0.5)), shares=HALVES)
+    assert (found.reason, found.instead) == ("duplicate", Counterpart("notes", "n", 3, 0, None))
+
+
+def test_a_duplicate_whose_text_stands_in_the_history_names_the_placement() -> None:
+    chunks = offer(ContextCandidate("renumbered", "old", 0.9))
+    entries = [placed("a", "old", revision=2)]
+    found = why(("rag", "renumbered"), chunks, placed=entries, messages=[BLOCK])
+    assert (found.reason, found.instead) == ("duplicate", Counterpart("rag", "a", 2, None, 4))
+
+
+def test_an_id_that_was_offered_twice_names_the_copy_that_counts_whatever_became_of_it() -> None:
+    chunks = offer(sized("b", 90, 0.95), sized("a", 60, 0.9), ContextCandidate("a", "another text", 0.8))
+    found = why(2, chunks, rest=100)
+    assert (found.reason, found.instead) == ("duplicate", Counterpart("rag", "a", None, 1, None))
+    assert (found.share, found.pool) == (None, None)
+
+
+def test_a_superseded_record_names_the_newest_revision_that_is_offered_or_was_placed() -> None:
+    revisions = [ContextCandidate("a", f"text {n}", 0.9 - n / 10, revision=n) for n in (1, 3, 2)]
+    found = why(0, offer(*revisions))
+    assert (found.reason, found.instead) == ("superseded", Counterpart("rag", "a", 3, 2, None))
+    found = why(0, offer(revisions[0]), placed=[placed("a", "new", revision=5), placed("a", "old", revision=4)])
+    assert (found.reason, found.instead) == ("superseded", Counterpart("rag", "a", 5, None, 4))
+
+
+def test_what_was_placed_already_names_its_placement() -> None:
+    old = ContextCandidate("a", "old", 0.9, revision=1)
+    found = why(0, offer(old), placed=[placed("a", "old", revision=1)], messages=[BLOCK])
+    assert (found.reason, found.instead) == ("already-placed", Counterpart("rag", "a", 1, None, 4))
+
+
+def test_what_the_limit_or_the_budget_leaves_out_has_nothing_in_its_place() -> None:
+    chunks = offer(sized("a", 60, 0.9), sized("b", 60, 0.8), sized("c", 60, 0.7), limit=2)
+    assert [why(number, chunks, rest=100).instead for number in (1, 2)] == [None, None]
 
 
 @pytest.mark.parametrize(
     ("revision", "text", "reason"), [(2, "new", "superseded"), (1, "old", "already-placed")]
 )
 def test_no_knob_brings_back_what_the_history_settles(revision: int, text: str, reason: str) -> None:
-    block = '<deuz_context pass="1" step="0">\nx\n</deuz_context>'
-    placed = PlacedEntry(
-        source="rag", kind="rag", record_id="a", revision=revision, digest=text_digest(text), tokens=5, step=0,
-        retrieval_pass=1, block_digest=text_digest(block),
-    )  # fmt: skip
     old = offer(ContextCandidate("a", "old", 0.9, revision=1), limit=5)
-    offers, package = compile_of(old, rest=300, placed=[placed], messages=[Message("user", block)])
-    found = explain(offers, package, ("rag", "a"))
+    found = why(("rag", "a"), old, placed=[placed("a", text, revision=revision)], messages=[BLOCK])
     assert (found.reason, found.rank, found.share, found.pool) == (reason, None, None, None)
     assert set(needed(found).values()) == {None}
 

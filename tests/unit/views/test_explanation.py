@@ -8,10 +8,12 @@ from dataclasses import replace
 import pytest
 
 from playground.compiler.changes import KnobChange
+from playground.compiler.counterpart import Counterpart
 from playground.compiler.explain import Explanation, explain
 from playground.compiler.knobs import AnyKnob, Knob
 from playground.compiler.manifest import Reason
 from playground.compiler.offers import CompileInputs, prepare
+from playground.compiler.values import ContextCandidate, SourceResult
 from playground.views.binding_trial import trial_of
 from playground.views.explanation import ExplanationView, explanation_view
 from playground.views.explanation_sentence import explanation_sentence
@@ -19,6 +21,7 @@ from playground.views.knob_action import KnobAction, candidates_action, nearest_
 from playground.views.knobs import KNOBS
 from playground.views.record_key import record_key
 from playground.views.record_text import RecordText
+from playground.views.words import Sentence
 from playground.working_memory import create_working_memory
 from tests.unit.views.compiles import offers, package
 
@@ -190,33 +193,97 @@ def test_a_line_of_working_memory_tells_what_its_allowance_left() -> None:
     assert shown.facts[2].value == "–"
 
 
+def sentence(found: Explanation, title: str = "x") -> Sentence:
+    manifest = package(offers(), max_tokens=1_024).manifest
+    return explanation_sentence(found, manifest, lambda *_: title)
+
+
 @pytest.mark.parametrize(
     ("reason", "start"),
     [
-        ("superseded", "A newer revision"),
-        ("already-placed", "Its text stands in the history"),
         ("mandatory", "It is in the request whatever the budget"),
-        ("duplicate", "It was offered twice"),
+        ("limit", "Its source offers more than the candidate limit"),
     ],
 )
 def test_what_does_not_compete_says_why(reason: Reason, start: str) -> None:
-    found = explanation_sentence(explanation(reason=reason, selected=reason == "mandatory"), lambda *_: "x")
-    assert plain(found).startswith(start)
+    assert plain(sentence(explanation(reason=reason, selected=reason == "mandatory"))).startswith(start)
 
 
-def test_a_duplicate_names_its_twin_and_foreign_titles_are_never_read_as_marks() -> None:
-    found = explanation_sentence(explanation(reason="duplicate", instead=("rag", "2")), lambda *_: HOSTILE)
-    assert found == (("The same text is there already, as ", False), (HOSTILE, True), (".", False))
+@pytest.mark.parametrize(
+    ("reason", "instead", "said"),
+    [
+        ("duplicate", ("rag", "7", None, 2, None), "The same text got in as x (rag, id 7)."),
+        (
+            "duplicate",
+            ("memory", "7", None, None, 3),
+            "The same text stands in the history as x (memory, id 7), where the package of step 3 put it.",
+        ),
+        ("superseded", ("rag", "1", 3, 2, None), "Revision 3 of it (rag, id 1) is offered."),
+        ("superseded", ("rag", "1", 3, None, 0), "Revision 3 of it (rag, id 1) was placed in step 0."),
+        (
+            "already-placed",
+            ("rag", "1", None, None, 3),
+            "Its text (rag, id 1) stands in the history already, where the package of step 3 put it.",
+        ),
+    ],
+)
+def test_what_is_there_in_its_place_is_named_by_source_and_id(
+    reason: Reason, instead: tuple[str, str, int | None, int | None, int | None], said: str
+) -> None:
+    assert plain(sentence(explanation(reason=reason, instead=Counterpart(*instead)))) == said
 
 
-@pytest.mark.parametrize("title", ["It is paid.", "Is it paid?", "It is paid…"])
-def test_a_title_that_ends_its_own_sentence_gets_no_second_dot(title: str) -> None:
-    found = explanation_sentence(explanation(reason="duplicate", instead=("rag", "2")), lambda *_: title)
-    assert plain(found) == f"The same text is there already, as {title}"
+def test_an_id_that_was_offered_twice_says_which_copy_counts_and_what_became_of_it() -> None:
+    entries = package(offers(), max_tokens=1_024).manifest.entries
+    for number, end in ((2, "it got in."), (len(entries) - 1, "it is left out: budget.")):
+        entry = entries[number]
+        other = Counterpart(entry.source, entry.record_id, None, number, None)
+        found = explanation(reason="duplicate", record_id=entry.record_id, instead=other)
+        assert plain(sentence(found)) == (
+            f"It was offered more than once (rag, id {entry.record_id}). "
+            f"The copy with score {entry.score:.2f} counts; {end}"
+        )
+
+
+def test_foreign_titles_are_never_read_as_marks() -> None:
+    found = sentence(explanation(reason="duplicate", instead=Counterpart("rag", "2", None, 2, None)), HOSTILE)
+    assert found == (("The same text got in as ", False), (HOSTILE, True), (" (rag, id 2).", False))
+
+
+def panel(*chunks: ContextCandidate, number: int, limit: int | None = None) -> ExplanationView:
+    """The panel of one entry of a compile that has room for one of these chunks."""
+    prepared = prepare(
+        CompileInputs([SourceResult("rag", "rag", candidates=chunks, limit=limit)], [], 10_000, 0)
+    )
+    stand: dict[Knob, float] = {**DEFAULTS, "max_tokens": prepared.frame_tokens + max(prepared.tokens)}
+    compiled = package(prepared, max_tokens=round(stand["max_tokens"]))
+    found = explain(prepared, compiled, number)
+    assert not found.selected
+    return explanation_view(found, compiled.manifest, {}, positions=stand, trial=trial_of(prepared))
+
+
+def test_a_record_whose_text_or_copy_or_newer_revision_is_there_shows_no_turns_and_no_knobs() -> None:
+    first = ContextCandidate("a", "the same text", 0.9, revision=2)
+    for second in (
+        ContextCandidate("b", "the same text", 0.8),
+        replace(first, score=0.8),
+        ContextCandidate("a", "an older text", 0.8, revision=1),
+    ):
+        shown = panel(first, second, number=1, limit=5)
+        assert (shown.turns, shown.before, shown.changes, shown.idle, shown.actions) == ((), (), (), "", ())
+
+
+def test_a_record_beyond_the_candidate_limit_shows_that_control_alone() -> None:
+    chunks = [ContextCandidate(name, f"text {name} " * 9, score) for name, score in (("a", 0.9), ("b", 0.8))]
+    shown = panel(*chunks, number=1, limit=1)
+    assert (shown.changes, shown.idle) == ((), "Candidates per source")
+    shown = view("9", max_tokens=8_192, limit=5)
+    assert ([row.name for row in shown.changes], shown.idle) == (["Candidates per source"], "")
+    assert (shown.turns, shown.actions) == ((), ())
 
 
 def test_a_record_dropped_at_rendering_says_by_how_much_the_blocks_were_over() -> None:
-    found = explanation_sentence(explanation(over_by=3), lambda *_: "x")
+    found = sentence(explanation(over_by=3))
     assert plain(found).endswith("the blocks were 3 tokens over the budget.")
 
 
