@@ -1,77 +1,96 @@
-"""Working memory of the long task at each of its steps. Pure."""
+"""Working memory over the long task, as a host keeps it: created once, then changed by patches. Pure."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from playground.errors import InvalidInputError
 from playground.evaluation.task import Commitment, LongTask
-from playground.working_memory.snapshot import WorkingMemorySnapshot
+from playground.working_memory import (
+    AppliedPatch,
+    RejectedPatch,
+    WorkingMemorySnapshot,
+    apply_working_memory_patch,
+    create_working_memory,
+)
 
-__all__ = ["SCOPE", "STEP_MS", "notes_at"]
+__all__ = ["SCOPE", "STEP_MS", "first_notes", "next_notes"]
 
 SCOPE = "tern-line"
 STEP_MS = 60_000  # ms between two steps of the script
 
 
-def notes_at(task: LongTask, step: int) -> WorkingMemorySnapshot:
-    """Return the snapshot that a host which keeps working memory has before a model call.
-
-    A change raises the revision by one; an item carries the revision that changed it last.
-    """
-    changes = sorted(
-        {subtask.first for subtask in task.subtasks}
-        | {item.since for item in task.commitments}
-        | {item.reverted for item in task.commitments if item.reverted is not None}
-    )
-    revisions = {at: revision for revision, at in enumerate(changes)}
-    items: dict[str, list[dict[str, Any]]] = {"constraint": [], "decision": [], "attempt": [], "goal": []}
-    for commitment in task.commitments:
-        if commitment.since <= step:
-            items[commitment.kind].append(_item(commitment, step, revisions, len(items[commitment.kind])))
-    goal = items["goal"][0]
-    return WorkingMemorySnapshot(
+def first_notes(task: LongTask) -> WorkingMemorySnapshot:
+    """Return working memory as it is before the first model call."""
+    begun = [item for item in task.commitments if item.since == 0]
+    return create_working_memory(
         scope=SCOPE,
-        revision=max(revision for at, revision in revisions.items() if at <= step),
-        goal={name: value for name, value in goal.items() if name != "id"},
-        constraints=items["constraint"],
-        tasks=_tasks(task, step, revisions),
-        decisions=items["decision"],
-        attempts=items["attempt"],
-        updated_at=step * STEP_MS,
+        goal=next(item.text for item in begun if item.kind == "goal"),
+        constraints=[item.text for item in begun if item.kind == "constraint"],
+        tasks={"list": _tasks(task, 0), "active_task_id": _active(task, 0)},
+        now=0,
     )
 
 
-def _item(commitment: Commitment, step: int, revisions: dict[int, int], number: int) -> dict[str, Any]:
-    changed = commitment.since
-    if commitment.reverted is not None and commitment.taken_back(step):
-        changed = commitment.reverted
-    item: dict[str, Any] = {
-        "id": f"{commitment.kind}s-{revisions[commitment.since]}-{number}",
-        "text": commitment.text,
-        "revision": revisions[changed],
-        "updated_at": changed * STEP_MS,
+def next_notes(task: LongTask, notes: WorkingMemorySnapshot, step: int) -> WorkingMemorySnapshot:
+    """Return working memory before the model call of a later step; the same object when nothing changed.
+
+    Args:
+        task: The script.
+        notes: What ``first_notes`` or this function returned for the step before.
+        step: From 1.
+
+    Raises:
+        InvalidInputError: When the script does what working memory refuses.
+    """
+    operations: list[dict[str, Any]] = []
+    if _active(task, step) != _active(task, step - 1):
+        operations.append({"op": "set-tasks", "list": _tasks(task, step)})
+        operations.append({"op": "set-active-task", "id": _active(task, step)})
+    operations += [_addition(item) for item in task.commitments if item.since == step]
+    reverted = {item.text for item in task.commitments if item.reverted == step}
+    operations += [
+        {"op": "set-decision-status", "id": decision.id, "status": "reverted"}
+        for decision in notes.decisions
+        if decision.text in reverted
+    ]
+    if not operations:
+        return notes
+    patch = {
+        "operation_id": f"step-{step}",
+        "expected_revision": notes.revision,
+        "writer": "host",
+        "operations": operations,
     }
-    if commitment.kind == "decision":
-        item["status"] = "reverted" if commitment.taken_back(step) else "accepted"
-    if commitment.kind == "attempt":
-        item["outcome"] = "failed"
-    return item
+    outcome = apply_working_memory_patch(notes, patch, now=step * STEP_MS)
+    if not isinstance(outcome, AppliedPatch):
+        why = outcome.message if isinstance(outcome, RejectedPatch) else outcome.status
+        raise InvalidInputError(f"Working memory does not take step {step} of the script: {why}")
+    return outcome.snapshot
 
 
-def _tasks(task: LongTask, step: int, revisions: dict[int, int]) -> dict[str, Any]:
-    active = next(subtask for subtask in task.subtasks if subtask.first <= step <= subtask.last)
-    listed = []
-    for subtask in task.subtasks:
-        done = subtask.last < step
-        status = "done" if done else "in_progress" if subtask is active else "pending"
-        changed = subtask.last + 1 if done else subtask.first if subtask is active else 0
-        listed.append(
-            {
-                "id": subtask.id,
-                "title": subtask.title,
-                "status": status,
-                "revision": revisions[changed],
-                "updated_at": changed * STEP_MS,
-            }
-        )
-    return {"list": listed, "active_task_id": active.id}
+def _addition(commitment: Commitment) -> dict[str, Any]:
+    match commitment.kind:
+        case "constraint":
+            return {"op": "add-constraint", "text": commitment.text}
+        case "decision":
+            return {"op": "add-decision", "text": commitment.text}
+        case "attempt":
+            return {"op": "record-attempt", "text": commitment.text, "outcome": "failed"}
+    return {"op": "set-goal", "text": commitment.text}
+
+
+def _active(task: LongTask, step: int) -> str:
+    return next(subtask.id for subtask in task.subtasks if subtask.first <= step <= subtask.last)
+
+
+def _tasks(task: LongTask, step: int) -> list[dict[str, str]]:
+    active = _active(task, step)
+    return [
+        {
+            "id": subtask.id,
+            "title": subtask.title,
+            "status": "in_progress" if subtask.id == active else "done" if subtask.last < step else "pending",
+        }
+        for subtask in task.subtasks
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from playground.evaluation.moments import Moment, Sent, Strategy
-from playground.evaluation.notes import notes_at
+from playground.evaluation.notes import first_notes, next_notes
 from playground.evaluation.task import LongTask, Step
 from playground.evaluation.world import World
 from playground.messages import Message, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
@@ -44,6 +44,7 @@ def play(
         steps: How many model steps.
     """
     history: tuple[Message, ...] = (Message("system", task.system), Message("user", task.opening))
+    notes = first_notes(task)
     played = []
     for step in task.steps[:steps]:
         forgotten = world.advance(step)
@@ -51,11 +52,12 @@ def play(
             history = strategy.forget(history, forgotten)
         if step.user:
             history = (*history, Message("user", step.user))
+        notes = next_notes(task, notes, step.index) if step.index else notes
         shorter = strategy.shorten(history)
         moment = Moment(
             step=step,
             history=shorter,
-            notes=notes_at(task, step.index),
+            notes=notes,
             changed=bool(step.user or step.revised or forgotten),
             forgotten=bool(forgotten),
         )

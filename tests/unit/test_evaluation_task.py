@@ -12,7 +12,7 @@ from playground.compiler.refresh import COMPACTION_SUMMARY
 from playground.errors import CallCancelledError
 from playground.evaluation.compaction import THRESHOLD, compacted, last_messages
 from playground.evaluation.embedder import DIMS, HashingEmbedder
-from playground.evaluation.notes import notes_at
+from playground.evaluation.notes import first_notes, next_notes
 from playground.evaluation.task import LongTask, load_task
 from playground.evaluation.world import World
 from playground.messages import Message, TextPart, ToolResultPart, ToolUsePart
@@ -100,7 +100,9 @@ def test_a_revised_memory_has_its_newest_text_and_a_forgotten_one_has_none() -> 
 
 
 def test_working_memory_grows_with_the_task_and_keeps_its_last_state() -> None:
-    notes = [notes_at(TASK, step.index) for step in TASK.steps]
+    notes = [first_notes(TASK)]
+    for step in TASK.steps[1:]:
+        notes.append(next_notes(TASK, notes[-1], step.index))
     revisions = [snapshot.revision for snapshot in notes]
     assert revisions == sorted(revisions)
     assert revisions[0] == 0
