@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from playground.errors import InvalidInputError
 from playground.scope import MemorySourceRef
-from playground.values import RecordedValue, whole_number
+from playground.values import RecordedValue, TextLength, whole_number
 from playground.working_memory.items import (
     ATTEMPTS,
     CONSTRAINTS,
@@ -36,6 +36,9 @@ from playground.working_memory.items import (
     TaskList,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["WorkingMemorySnapshot", "create_working_memory"]
 
 SNAPSHOT_BYTES = 256 * 1024  # UTF-8 bytes of a snapshot's JSON
@@ -54,13 +57,13 @@ class WorkingMemorySnapshot(RecordedValue):
 
     version: Literal[1] = 1
     """Version of the recorded format."""
-    scope: Annotated[str, Field(min_length=1, max_length=ID_LENGTH)]
+    scope: Annotated[str, TextLength(1, ID_LENGTH)]
     """Whose task this is, 1 to 256 characters."""
     revision: Count = 0
     """Raised by one with every applied patch."""
     goal: Goal | None = None
     """What the task is for."""
-    goal_ref: Annotated[str, Field(max_length=ID_LENGTH)] | None = None
+    goal_ref: Annotated[str, TextLength(0, ID_LENGTH)] | None = None
     """Reference to a supervised goal, at most 256 characters."""
     constraints: Annotated[tuple[MemoryItem, ...], Field(max_length=CONSTRAINTS)] = ()
     """The host's rules, at most 32."""
@@ -106,6 +109,19 @@ class WorkingMemorySnapshot(RecordedValue):
         if self.tasks is None:
             return None
         return next((task for task in self.tasks.list if task.id == self.tasks.active_task_id), None)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the items as a data frame, one row an item, columns as the fields of ``MemoryRow``."""
+        import pandas as pd  # noqa: PLC0415  # the package must import without pandas
+
+        from playground.working_memory.table import MemoryRow, memory_rows  # noqa: PLC0415  # needs this module
+
+        return pd.DataFrame(memory_rows(self), columns=list(MemoryRow._fields))
+
+    def _repr_html_(self) -> str:
+        from playground.working_memory.table import table_html  # noqa: PLC0415  # needs this module
+
+        return table_html(self)
 
 
 def create_working_memory(

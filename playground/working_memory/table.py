@@ -1,0 +1,94 @@
+"""A snapshot as rows: one for each item, whatever its list, dropped questions included. Pure."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from playground.working_memory.items import Goal, MemoryItem, Task, Writer
+from playground.working_memory.snapshot import WorkingMemorySnapshot
+
+__all__ = ["MemoryRow", "memory_rows", "table_html"]
+
+
+class MemoryRow(NamedTuple):
+    """One item.
+
+    Attributes:
+        list: ``goal``, ``constraints``, ``tasks``, ``decisions``, …
+        id: Its id; empty for the goal.
+        status: Status or outcome; empty where there is none. ``active`` for the active task.
+        text: Its text, a task's title.
+        more: Rationale, answer, detail or notes.
+        writer: Who wrote it.
+        decided_by: ``host`` when the host changed what the model wrote; else empty.
+        revision: The one that changed it last.
+        updated_at: When, in ms since the epoch.
+    """
+
+    list: str
+    id: str
+    status: str
+    text: str
+    more: str
+    writer: Writer
+    decided_by: str
+    revision: int
+    updated_at: int
+
+
+def memory_rows(snapshot: WorkingMemorySnapshot) -> tuple[MemoryRow, ...]:
+    """Return every item, section by section as they are rendered, each list in its own order."""
+    return tuple(_rows(snapshot))
+
+
+def table_html(snapshot: WorkingMemorySnapshot) -> str:
+    """Return the rows as an HTML table, everything escaped."""
+    head = f"Working memory of {snapshot.scope}, revision {snapshot.revision}"
+    columns = ("list", "id", "status", "text", "more", "writer", "revision")
+    heads = "".join(f"<th>{name}</th>" for name in columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(str(getattr(row, name)))}</td>' for name in columns)}</tr>"
+        for row in memory_rows(snapshot)
+    )
+    return (
+        f"<p><b>{html.escape(head)}</b></p><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _rows(snapshot: WorkingMemorySnapshot) -> Iterator[MemoryRow]:
+    if snapshot.goal is not None:
+        yield _row("goal", snapshot.goal, text=snapshot.goal.text)
+    for item in snapshot.constraints:
+        yield _row("constraints", item)
+    active = snapshot.active_task
+    for task in snapshot.tasks.list if snapshot.tasks else ():
+        status = f"active, {task.status}" if task is active else task.status
+        yield _row("tasks", task, status=status, text=task.title, more=task.notes)
+    for decision in snapshot.decisions:
+        yield _row("decisions", decision, status=decision.status, more=decision.rationale)
+    for question in snapshot.questions:
+        yield _row("questions", question, status=question.status, more=question.answer)
+    for attempt in snapshot.attempts:
+        yield _row("attempts", attempt, status=attempt.outcome, more=attempt.detail)
+    for hypothesis in snapshot.hypotheses:
+        yield _row("hypotheses", hypothesis, status=hypothesis.status)
+    for observation in snapshot.observations:
+        yield _row("observations", observation)
+
+
+def _row(
+    section: str, item: Goal | MemoryItem | Task, *, status: str = "", text: str = "", more: str | None = None
+) -> MemoryRow:
+    return MemoryRow(
+        list=section,
+        id="" if isinstance(item, Goal) else item.id,
+        status=status,
+        text=item.text if isinstance(item, MemoryItem) else text,
+        more=more or "",
+        writer=item.writer,
+        decided_by=item.decided_by or "",
+        revision=item.revision,
+        updated_at=item.updated_at,
+    )
