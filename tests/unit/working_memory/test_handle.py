@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from playground import InvalidInputError
+from playground.working_memory import (
+    AppliedPatch,
+    DuplicatePatch,
+    PatchOutcome,
+    RejectedPatch,
+    apply_working_memory_patch,
+)
+from playground.working_memory.handle import InMemoryWorkingMemory, WorkingMemoryHandle
+from tests.unit.working_memory.helpers import PATCHES, in_threads, noted, started
+
+
+def test_a_patch_is_applied_to_what_stands_now_at_the_clocks_time() -> None:
+    memory = InMemoryWorkingMemory(started(), clock=lambda: 5_000)
+    assert isinstance(memory, WorkingMemoryHandle)
+    assert memory.current() == started()
+    patch = noted("The build is red.", 0)
+    outcome = memory.apply(patch)
+    assert outcome == apply_working_memory_patch(started(), patch, now=5_000)
+    assert memory.current() is outcome.snapshot
+
+
+def test_a_handle_starts_from_json_and_takes_patches_as_json() -> None:
+    memory = InMemoryWorkingMemory(started(goal="Ship it.").model_dump(by_alias=True, exclude_none=True))
+    assert memory.current() == started(goal="Ship it.")
+    patch = {
+        "operationId": "review-1",
+        "expectedRevision": 0,
+        "writer": "host",
+        "operations": [{"op": "set-goal", "text": None}],
+    }
+    assert memory.apply(patch).status == "applied"
+    assert memory.current().goal is None
+    assert memory.current().updated_at > 1_600_000_000_000, "the system's clock, in ms"
+
+
+def test_a_patch_that_is_not_applied_changes_nothing() -> None:
+    memory = InMemoryWorkingMemory(started())
+    first = memory.apply(noted("a", 0))
+    stale = memory.apply(noted("b", 0))
+    assert isinstance(stale, RejectedPatch)
+    assert stale.reason == "stale-revision"
+    again = memory.apply(noted("a", 7))
+    assert again == DuplicatePatch(first.snapshot, 1)
+    with pytest.raises(InvalidInputError):
+        memory.apply({"operationId": "c"})
+    assert memory.current() is first.snapshot
+    assert len(memory.history()) == 1
+
+
+def test_the_history_tells_of_the_newest_patches() -> None:
+    memory = InMemoryWorkingMemory(started(), clock=lambda: 5_000, history=2)
+    assert memory.history() == ()
+    for revision, text in enumerate("abc"):
+        memory.apply(noted(text, revision))
+    second, third = memory.history()
+    assert [one.operation_id for one in (second, third)] == ["b", "c"]
+    assert (third.revision, third.writer, third.changed_at) == (3, "model", 5_000)
+    assert third.operations == ("add-observation",)
+    (change,) = third.changes
+    assert (change.list, change.kind, change.id, change.before) == (
+        "observations", "added", "observations-3-0", None
+    )  # fmt: skip
+
+
+def test_a_handle_may_be_told_to_keep_no_history() -> None:
+    memory = InMemoryWorkingMemory(started(), history=0)
+    memory.apply(noted("a", 0))
+    assert memory.history() == ()
+
+
+def test_a_clock_that_goes_back_does_not_take_a_change_back_in_time() -> None:
+    times = iter([9_000, 2_000, 500, 9_001])
+    memory = InMemoryWorkingMemory(started(), clock=lambda: next(times))
+    told = [memory.apply(noted(str(revision), revision)).snapshot.updated_at for revision in range(4)]
+    assert told == [9_000, 9_000, 9_000, 9_001]
+    assert [item.updated_at for item in memory.current().observations] == told
+    assert [one.changed_at for one in memory.history()] == told
+
+
+@pytest.mark.parametrize("time", [None, 1.5, True, "now", -1, float("nan")])
+def test_a_clock_that_gives_no_time_is_refused_and_nothing_is_written(time: Any) -> None:
+    memory = InMemoryWorkingMemory(started(), clock=lambda: time)
+    with pytest.raises(InvalidInputError, match="clock"):
+        memory.apply(noted("a", 0))
+    assert memory.current() == started()
+
+
+@pytest.mark.parametrize("wrong", [{"history": -1}, {"history": "all"}, {"snapshot": None}, {"snapshot": {}}])
+def test_a_handle_that_is_described_wrongly_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        InMemoryWorkingMemory(**{"snapshot": started(), **wrong})
+
+
+def test_the_clock_and_the_maker_of_ids_may_use_the_handle_that_asks_them() -> None:
+    asked: list[str] = []
+
+    def generate_id(of: str, revision: int, index: int) -> str:
+        asked.append(of)
+        if len(asked) == 1:
+            # A patch comes in between; the one that asks is late then.
+            assert memory.apply(noted("inner", 0)).status == "applied"
+        return f"{of}/{revision}/{index}"
+
+    memory = InMemoryWorkingMemory(
+        started(), clock=lambda: memory.current().updated_at + 1, generate_id=generate_id
+    )
+    outcomes: list[PatchOutcome] = []
+    in_threads(lambda: outcomes.append(memory.apply(noted("outer", 0))))
+    (outer,) = outcomes
+    assert isinstance(outer, RejectedPatch)
+    assert outer.reason == "stale-revision"
+    (item,) = memory.current().observations
+    assert (item.id, item.text, item.updated_at) == ("observations/1/0", "inner", 1_001)
+
+
+def test_an_id_that_cannot_be_kept_leaves_the_memory_as_it_was() -> None:
+    memory = InMemoryWorkingMemory(started(), generate_id=lambda *_: "")
+    with pytest.raises(InvalidInputError, match="generate_id"):
+        memory.apply(noted("a", 0))
+    assert memory.current() == started()
+
+
+def test_two_writers_that_race_lose_no_patch_and_apply_none_twice() -> None:
+    memory = InMemoryWorkingMemory(started(), history=3 * PATCHES)
+    late: list[str] = []
+
+    def write(writer: str) -> None:
+        last: str | None = None
+        for number in range(PATCHES):
+            patch: dict[str, Any] = {
+                "operation_id": f"{writer}-{number}",
+                "writer": "model",
+                "operations": [{"op": "add-observation", "text": f"{writer}-{number}"}],
+            }
+            if last is not None:
+                patch["operations"].append({"op": "remove-item", "id": last})
+            while True:
+                outcome = memory.apply({**patch, "expected_revision": memory.current().revision})
+                if isinstance(outcome, AppliedPatch):
+                    break
+                assert isinstance(outcome, RejectedPatch)
+                assert outcome.reason == "stale-revision"
+                late.append(patch["operation_id"])
+            (last,) = outcome.ids
+            if number % 10 == 0:
+                again = memory.apply({**patch, "expected_revision": outcome.snapshot.revision - 1})
+                # The other writer may have been so busy that the journal has forgotten this patch.
+                assert not isinstance(again, AppliedPatch)
+
+    in_threads(lambda: write("a"), lambda: write("b"))
+    told = memory.history()
+    assert memory.current().revision == 2 * PATCHES == len(told)
+    assert [one.revision for one in told] == list(range(1, 2 * PATCHES + 1))
+    for writer in "ab":
+        mine = [one.operation_id for one in told if one.operation_id.startswith(writer)]
+        assert mine == [f"{writer}-{number}" for number in range(PATCHES)]
+    left = {item.text for item in memory.current().observations}
+    assert left == {f"a-{PATCHES - 1}", f"b-{PATCHES - 1}"}
+    assert late, "the writers never met"
