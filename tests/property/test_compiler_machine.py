@@ -32,6 +32,7 @@ from playground import (
 from playground.compiler.refresh import COMPACTION_SUMMARY
 from playground.compiler.values import Kind, PlacedEntry, text_digest
 from playground.messages import message_to_json
+from playground.working_memory import apply_working_memory_patch
 from tests.host import MODEL, TAIL_KEPT_MODEL, tasks
 
 RECORD_IDS = ("a", "b", "c", "d")
@@ -80,8 +81,7 @@ class CompilerMachine(RuleBasedStateMachine):
         self.history: list[Any] = [Message("system", "You help."), Message("user", "Where were we?")]
         self.step = 0
         self.texts = 0
-        self.active: str | None = None
-        self.revision = 0
+        self.memory = tasks(None)
         self.overhead = 0
         self.forgotten: set[str] = set()
         self.redact = False
@@ -151,7 +151,15 @@ class CompilerMachine(RuleBasedStateMachine):
 
     @rule(task=st.sampled_from([None, "a", "b"]), then=THEN)
     def patch_the_active_task(self, task: str | None, then: str) -> None:
-        self.active, self.revision = task, self.revision + 1
+        patch = {
+            "operation_id": f"patch-{self.memory.revision}",
+            "expected_revision": self.memory.revision,
+            "writer": "model",
+            "operations": [{"op": "set-active-task", "id": task}],
+        }
+        outcome = apply_working_memory_patch(self.memory, patch, now=0)
+        assert outcome.status == "applied"
+        self.memory = outcome.snapshot
         self.goes_on(then)
 
     @rule(overhead=st.sampled_from([0, 0, 12_000, 15_500]), then=THEN)
@@ -317,7 +325,7 @@ class CompilerMachine(RuleBasedStateMachine):
     def arguments(self) -> dict[str, Any]:
         return {
             "run_id": "run", "step": self.step, "messages": self.history, "model": self.model,
-            "overhead_tokens": self.overhead, "working_memory": tasks(self.active, self.revision),
+            "overhead_tokens": self.overhead, "working_memory": self.memory,
         }  # fmt: skip
 
     def go_on(self, package: ContextPackage) -> None:
