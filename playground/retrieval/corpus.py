@@ -52,7 +52,7 @@ class Corpus:
 
 
 def chunk_documents(documents: Iterable[Document], chunker: Chunker, *, start: int = 0) -> tuple[Chunk, ...]:
-    """Cut documents and number the chunks from ``start``, in order; chunks of white space are left out.
+    """Cut documents and number the chunks from ``start``, in order; blank chunks are left out.
 
     Args:
         documents: With unique ids.
@@ -73,7 +73,7 @@ def chunk_documents(documents: Iterable[Document], chunker: Chunker, *, start: i
         if document.id in seen:
             raise InvalidInputError(f"Two documents have the id {document.id!r}.", remedy="Rename one of them.")
         seen.add(document.id)
-        pieces = [piece for piece in chunker(document.text) if not piece.text.isspace()]
+        pieces = [piece for piece in chunker(document.text) if piece.text.strip()]
         read += len(document.text)
         cut += sum(len(piece.text) for piece in pieces)
         check_volume(cut, of=read)

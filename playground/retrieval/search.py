@@ -35,7 +35,7 @@ class ChunkSearch:
     """Finds the chunks that answer a query.
 
     Args:
-        chunks: What is searched, with unique indexes.
+        chunks: What is searched, with unique indexes; blank ones are never found, whatever their title is.
         index: Their vectors under ``str(chunk.index)``; without it every search is lexical.
         embed_query: The query's vector; may raise ``EmbeddingUnavailableError``, which means lexical too.
         mode: What a plain call does.
@@ -64,6 +64,7 @@ class ChunkSearch:
                 f"There is no search {shown(mode)} with fusion {shown(fusion)}.",
                 remedy=f"Use one of {get_args(SearchMode)} and one of {get_args(Fusion)}.",
             )
+        chunks = [chunk for chunk in chunks if chunk.text.strip()]
         self._chunks = {str(chunk.index): chunk for chunk in chunks}
         if lexical is None:
             lexical = LexicalIndex(map(search_text, chunks), list(map(_record_id, chunks)))

@@ -33,8 +33,8 @@ class RagSource:
     """Offers what a retrieve function finds.
 
     Scores are the chunks' own, rounded to six decimals; the search of this package gives 0 to 1. Record ids
-    are the chunks' indexes, whole numbers or strings, as text. A plain function runs in a thread, so that time
-    limits hold.
+    are the chunks' indexes, whole numbers or strings, as text. Blank chunks are left out: a record without
+    text costs tokens and says nothing. A plain function runs in a thread, so that time limits hold.
 
     Args:
         retrieve: See ``Retrieve``. Nothing found is an empty list. It is not called for a blank query.
@@ -97,7 +97,9 @@ class RagSource:
         candidates = []
         for chunk in chunks:
             signal.raise_if_cancelled()
-            candidates.append(self._candidate(chunk))
+            candidate = self._candidate(chunk)
+            if candidate.text.strip():
+                candidates.append(candidate)
         return candidates
 
     def _candidate(self, chunk: Any) -> ContextCandidate:

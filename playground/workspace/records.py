@@ -107,7 +107,7 @@ def corpus_from_lines(
         anew because they were added or edited. Their old numbers stay used up.
 
     Raises:
-        InvalidInputError: When an index is used twice or a chunk lies outside its document.
+        InvalidInputError: When an index is used twice, or a chunk is blank or lies outside its document.
     """
     by_id = {document.id: document for document in documents}
     if len(by_id) != len(documents):
@@ -136,6 +136,10 @@ def _placed(document: Document, spans: Sequence[tuple[int, ...]]) -> Iterable[Ch
             remedy="Delete chunks.jsonl; it is made again.",
         )
     pieces = [Chunk(document.text[start:end], index, start, end) for index, start, end in spans]
+    if not all(piece.text.strip() for piece in pieces):
+        raise InvalidInputError(
+            f"a chunk of the document {document.id!r} is blank", remedy="Delete chunks.jsonl; it is made again."
+        )
     # Through the same function as new chunks, so that headings and parts are found in one way only.
     placed = chunk_documents([document], lambda _text: pieces)
     return (replace(chunk, index=piece.index) for chunk, piece in zip(placed, pieces, strict=True))

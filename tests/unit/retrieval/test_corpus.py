@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from playground.errors import InvalidInputError
-from playground.retrieval.chunking import chunk_blocks, chunk_fixed, chunk_recursive
+from playground.retrieval.chunking import Chunk, chunk_blocks, chunk_fixed, chunk_recursive
 from playground.retrieval.corpus import Corpus, chunk_documents, search_text
 from playground.retrieval.documents import Document
 from playground.retrieval.headings import TITLE_LENGTH, HeadingPaths, headings_of
@@ -56,6 +56,13 @@ def test_a_chunk_knows_its_document_its_part_and_the_headings_above_it() -> None
 def test_chunks_of_white_space_are_left_out() -> None:
     chunks = chunk_documents([document("a", " " * 5_000), document("b", "x")], chunk_fixed)
     assert [(chunk.index, chunk.text) for chunk in chunks] == [(0, "x")]
+
+
+@pytest.mark.parametrize("blank", ["", " \n"])
+def test_a_blank_piece_of_any_chunker_gets_no_number(blank: str) -> None:
+    pieces = [Chunk(blank, 0), Chunk("text", 1), Chunk(blank, 2)]
+    (chunk,) = chunk_documents([document("a", "text")], lambda _text: pieces)
+    assert (chunk.index, chunk.text, chunk.meta["part"], chunk.meta["parts"]) == (0, "text", 1, 1)
 
 
 def test_two_documents_with_one_id_are_refused() -> None:

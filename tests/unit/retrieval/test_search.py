@@ -79,6 +79,17 @@ def test_a_query_that_finds_nothing_gives_an_empty_list() -> None:
     assert search()("green", 0) == []
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_blank_chunk_is_not_found_by_its_title_or_its_vector(mode: SearchMode, text: str) -> None:
+    blank = Chunk(text, 5, meta={"document": "empty", "title": "Green build"})
+    index = ExactIndex(["5", *(str(chunk.index) for chunk in CHUNKS)], np.vstack([[RELEASES], VECTORS]))
+    by_title = ChunkSearch([blank, *CHUNKS], index=index, embed_query=lambda _query: RELEASES, mode=mode)
+    found = {chunk.index for chunk in by_title("green build", 9)}
+    assert 4 in found
+    assert 5 not in found
+
+
 def test_a_cancelled_search_stops() -> None:
     signal = CancelToken()
     signal.cancel()

@@ -98,6 +98,13 @@ def test_with_accounting_a_mapping_to_spread_is_the_fourth_argument_R201() -> No
     assert dict(**retrieve.calls[0][3]) == {"accounting": accounting, "on_warning": warn}
 
 
+@pytest.mark.parametrize("text", ["", " ", "\n\t\u3000\r\n"])
+def test_a_blank_chunk_is_not_offered_and_the_others_are(text: str) -> None:
+    blank = {"text": text, "index": 2, "score": 1.0}
+    found = ask(RagSource(retrieve=lambda _query, _top_k, _signal: [blank, *DOCS]))
+    assert [one.record_id for one in found] == ["0", "1"]
+
+
 def test_a_function_of_three_arguments_gets_three_and_charges_nothing_R205() -> None:
     class Three:
         def __call__(self, _query: str, top_k: int, _signal: CancelToken) -> list[dict[str, Any]]:
