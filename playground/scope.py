@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from playground.errors import InvalidInputError
-from playground.values import RecordedValue
+from playground.values import LARGEST_WHOLE_NUMBER, RecordedValue, TextLength
 
 __all__ = ["MemoryScope", "MemorySourceRef", "SourceKind", "narrow"]
 
 SourceKind = Literal["host", "user", "model", "tool", "message", "document", "record"]
+_Text = Annotated[str, TextLength()]
 
 
 class MemoryScope(RecordedValue):
@@ -44,15 +47,15 @@ class MemorySourceRef(RecordedValue):
 
     kind: SourceKind
     """Who or what vouches for it."""
-    id: str | None = None
+    id: _Text | None = None
     """Identifier within that kind."""
-    tool_call_id: str | None = None
+    tool_call_id: _Text | None = None
     """The tool call whose result is cited."""
-    run_id: str | None = None
+    run_id: _Text | None = None
     """The run in which it was said."""
-    step: int | None = None
+    step: Annotated[int, Field(strict=True, ge=0, le=LARGEST_WHOLE_NUMBER)] | None = None
     """The model step of that run."""
-    digest: str | None = None
+    digest: _Text | None = None
     """``sha256:<hex>`` of the cited text."""
 
 

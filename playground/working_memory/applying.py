@@ -73,7 +73,7 @@ def apply_working_memory_patch(
         patch: Operation id, the revision that was read, the writer, and 1 to 16 operations.
         now: The time, in whole ms since the epoch.
         generate_id: Names new items, called with the list, the new revision and the item's number among those
-            that the patch adds to the list; ``<list>-<revision>-<number>`` by default.
+            that the patch adds to the list, or a task's position; ``<list>-<revision>-<number>`` by default.
 
     Raises:
         InvalidInputError: When the snapshot, the patch or an option is malformed; never for what is only not
@@ -186,14 +186,15 @@ def _set_goal(draft: Draft, operation: SetGoal) -> None:
 def _set_tasks(draft: Draft, operation: SetTasks) -> None:
     draft.check_room("tasks", len(operation.list))
     before = {task.id: task for task in (draft.tasks.list if draft.tasks else ())}
-    taken = {task.id for task in operation.list if task.id is not None}
+    # A task without an id is a new one: were its id one that was listed, it would pass for that task.
+    taken = {task.id for task in operation.list if task.id is not None} | set(before)
     tasks = []
-    for stated in operation.list:
+    for position, stated in enumerate(operation.list):
         title = _within(stated.title, "title of a task", TITLE_LENGTH)
         notes = _within(stated.notes, "notes of a task")
         task_id = _within(stated.id, "id of a task", ID_LENGTH)
         if task_id is None:
-            task_id = draft.new_id("tasks", taken)
+            task_id = draft.new_id("tasks", taken, position)
             taken.add(task_id)
         known = before.get(task_id)
         if known is not None and _same(known, stated):

@@ -35,7 +35,8 @@ __all__ = ["WRITTEN_LISTS", "Draft", "GenerateId", "ItemList", "Refusal"]
 
 ItemList = Literal["constraints", "tasks", "decisions", "questions", "attempts", "hypotheses", "observations"]
 GenerateId = Callable[[ItemList, int, int], str]
-"""Called with the list, the new revision and how many items of that list the patch has made so far."""
+"""Called with the list, the new revision and the number of the item: how many items of that list the patch has
+made so far, or the position of a task in its list."""
 
 WRITTEN_LISTS: tuple[ItemList, ...] = ("decisions", "questions", "attempts", "hypotheses", "observations")
 MOST: dict[ItemList, int] = {
@@ -176,13 +177,18 @@ class Draft:
         revision = 1 if self.tasks is None else before.list_revision + 1
         self.tasks = TaskList(list=tuple(tasks), active_task_id=kept, list_revision=revision)
 
-    def new_id(self, of: ItemList, taken: set[str]) -> str:
+    def new_id(self, of: ItemList, taken: set[str], number: int | None = None) -> str:
         """Return an id for the next item of a list.
+
+        Args:
+            of: The list.
+            taken: Ids that are passed over.
+            number: Where the index starts: how many items of the list the patch has made, unless given.
 
         Raises:
             InvalidInputError: When ``generate_id`` gives one that is taken or malformed.
         """
-        made = self._made.get(of, 0)
+        made = self._made.get(of, 0) if number is None else number
         if self._generate_id is None:
             made = next(index for index in count(made) if f"{of}-{self._revision}-{index}" not in taken)
             found = f"{of}-{self._revision}-{made}"

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from playground.scope import MemorySourceRef
-from playground.values import LARGEST_WHOLE_NUMBER, RecordedValue
+from playground.values import LARGEST_WHOLE_NUMBER, RecordedValue, TextLength
 
 __all__ = [
     "AttemptItem",
@@ -48,9 +48,9 @@ Outcome = Literal["in_progress", "failed", "abandoned", "succeeded"]
 
 Count = Annotated[int, Field(strict=True, ge=0, le=LARGEST_WHOLE_NUMBER)]
 Milliseconds = Annotated[int, Field(strict=True, ge=0, le=LARGEST_WHOLE_NUMBER)]
-_Id = Annotated[str, Field(min_length=1, max_length=ID_LENGTH)]
-_Text = Annotated[str, Field(min_length=1, max_length=TEXT_LENGTH)]
-_More = Annotated[str, Field(max_length=TEXT_LENGTH)]
+_Id = Annotated[str, TextLength(1, ID_LENGTH)]
+_Text = Annotated[str, TextLength(1, TEXT_LENGTH)]
+_More = Annotated[str, TextLength(0, TEXT_LENGTH)]
 
 
 class _Changed(RecordedValue):
@@ -71,7 +71,7 @@ class _Changed(RecordedValue):
 class Goal(_Changed):
     """What the task is for; the host sets it."""
 
-    text: Annotated[str, Field(min_length=1, max_length=GOAL_LENGTH)]
+    text: Annotated[str, TextLength(1, GOAL_LENGTH)]
     """At most 4,000 characters; line ends are kept."""
 
 
@@ -123,7 +123,7 @@ class Task(_Changed):
 
     id: _Id
     """Unique within the list."""
-    title: Annotated[str, Field(min_length=1, max_length=TITLE_LENGTH)]
+    title: Annotated[str, TextLength(1, TITLE_LENGTH)]
     """At most 500 characters."""
     status: TaskStatus = "pending"
     """How far it is."""

@@ -20,7 +20,7 @@ from pydantic import (
 from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.scope import MemorySourceRef
-from playground.values import RecordedValue, shown
+from playground.values import RecordedValue, TextLength, shown
 from playground.working_memory.items import (
     ID_LENGTH,
     Count,
@@ -56,7 +56,8 @@ __all__ = [
 
 MOST_OPERATIONS = 16  # of one patch
 
-_Filled = Annotated[str, Field(min_length=1)]
+_Filled = Annotated[str, TextLength(1)]
+_Text = Annotated[str, TextLength()]
 _Sources = tuple[MemorySourceRef, ...] | None  # what a text rests on; its writer where they are left out
 
 
@@ -108,7 +109,7 @@ class TaskInput(RecordedValue):
     """What is to be done."""
     status: TaskStatus = "pending"
     """How far it is."""
-    notes: str | None = None
+    notes: _Text | None = None
     """Whatever else the model should know."""
 
     @model_validator(mode="before")
@@ -186,7 +187,7 @@ class AddDecision(_Operation):
     op: Literal["add-decision"]
     text: _Filled
     """What is decided."""
-    rationale: str | None = None
+    rationale: _Text | None = None
     """Why."""
     status: DecisionStatus | None = None
     """``accepted`` by a host and ``proposed`` by a model unless stated."""
@@ -212,7 +213,7 @@ class RecordAttempt(_Operation):
     """What is tried."""
     outcome: Outcome
     """How it went."""
-    detail: str | None = None
+    detail: _Text | None = None
     """More about it."""
     sources: _Sources = None
     """What it rests on; the writer unless stated."""
@@ -244,7 +245,7 @@ class UpdateAttempt(_Operation):
     """The attempt."""
     outcome: Outcome | None = None
     """How it went; as before unless stated."""
-    detail: str | None = None
+    detail: _Text | None = None
     """More about it; as before unless stated."""
 
     @model_validator(mode="after")
@@ -291,7 +292,7 @@ class WorkingMemoryPatch(RecordedValue):
         InvalidInputError: When it is malformed: an unknown operation or field, a wrong type, an empty text.
     """
 
-    operation_id: Annotated[str, Field(min_length=1, max_length=ID_LENGTH)]
+    operation_id: Annotated[str, TextLength(1, ID_LENGTH)]
     """Recognises a repetition, 1 to 256 characters."""
     expected_revision: Count
     """The snapshot revision that the writer has read."""

@@ -58,3 +58,14 @@ def test_a_reference_says_what_kind_of_source_it_cites() -> None:
     assert reference.model_dump(by_alias=True, exclude_none=True) == {"kind": "tool", "toolCallId": "call-1"}
     with pytest.raises(InvalidInputError):
         MemorySourceRef.parse({"kind": "rumour"})
+
+
+@pytest.mark.parametrize(
+    "field",
+    [{"step": True}, {"step": "3"}, {"step": 1.0}, {"step": -1}, {"step": 2**60}, {"id": b"x"}],
+    ids=repr,
+)
+def test_a_reference_takes_no_value_of_another_type(field: dict[str, object]) -> None:
+    assert MemorySourceRef(kind="tool", id="\ud800", step=0).step == 0
+    with pytest.raises(InvalidInputError):
+        MemorySourceRef.parse({"kind": "tool", **field})

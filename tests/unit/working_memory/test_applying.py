@@ -132,6 +132,36 @@ def test_r233_an_id_is_not_given_twice_in_one_patch() -> None:
     assert [item.id for item in outcome.snapshot.observations] == ["observations-1-1"]
 
 
+def test_r233_a_task_without_an_id_is_named_by_its_position_and_never_like_one_that_was_listed() -> None:
+    memory = after(start(), {"op": "set-tasks", "list": ["One", {"id": "mine", "title": "Two"}, "Three"]})
+    assert memory.tasks is not None
+    assert [task.id for task in memory.tasks.list] == ["tasks-1-0", "mine", "tasks-1-2"]
+    # An id that a host chose is the one that the next list would give to its first task.
+    active = {"op": "set-active-task", "id": "tasks-2-0"}
+    memory = after(start(tasks={"list": [{"id": "tasks-1-0", "title": "Old"}], "active_task_id": "tasks-1-0"}),
+                   {"op": "set-tasks", "list": ["New"]})  # fmt: skip
+    assert memory.tasks is not None
+    assert ([task.id for task in memory.tasks.list], memory.active_task) == (["tasks-1-1"], None)
+    twice = after(memory, {"op": "set-tasks", "list": ["A"]}, active, {"op": "set-tasks", "list": ["B"]})
+    assert twice.tasks is not None
+    assert ([task.id for task in twice.tasks.list], twice.active_task) == (["tasks-2-1"], None)
+
+
+def test_every_text_may_hold_half_of_a_character() -> None:
+    half = "\ud800"
+    tasks = {"list": [{"title": half, "notes": half}]}
+    memory = after(
+        start(goal=half, constraints=[half], scope=half, goal_ref=half, tasks=tasks),
+        *[{**operation, "text": half} for operation in EVERY_LIST],
+        {"op": "answer-question", "id": "questions-1-0", "answer": half},
+        {"op": "update-attempt", "id": "attempts-1-0", "detail": half},
+        {"op": "add-decision", "text": half, "rationale": half, "sources": [{"kind": "tool", "id": half}]},
+        operation_id=half,
+    )
+    assert WorkingMemorySnapshot.from_json(memory.to_json()) == memory
+    assert patched(memory, {"op": "remove-item", "id": half}).status == "rejected"
+
+
 def test_r233_generate_id_names_items_instead() -> None:
     asked: list[tuple[str, int, int]] = []
 
@@ -451,6 +481,7 @@ MALFORMED: list[Any] = [
     {"op": "set-goal"},
     {"op": "set-goal", "text": ""},
     {"op": "set-goal", "text": 5},
+    {"op": "add-question", "text": "?", "sources": [{"kind": "tool", "step": True}]},
     {"op": "set-goal", "text": "g", "status": "accepted"},
     {"op": "add-observation", "text": None},
     {"op": "add-observation", "text": "x", "sources": [{"kind": "oracle"}]},
