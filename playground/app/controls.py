@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -53,15 +53,19 @@ class Settings:
         return budget_of(self.positions)
 
 
-def settings(project: Project) -> Settings:
+def settings(project: Project, **instead: Any) -> Settings:
     """Return what the controls say now; call it after the sidebar was drawn.
+
+    Args:
+        project: What is compiled.
+        **instead: Values of ``model``, ``window`` and ``output`` in place of those entered, to try them.
 
     Raises:
         InvalidInputError: When the output reserve does not fit the window.
     """
     state = st.session_state
-    entry = find_model(state["model"])
-    window, reserve = sizes(project)
+    entry = find_model(_said("model", instead))
+    window, reserve = sizes(project, **instead)
     defaults = default_positions(project)
     return Settings(
         project=project.name,
@@ -80,14 +84,17 @@ def settings(project: Project) -> Settings:
     )
 
 
-def sizes(project: Project) -> tuple[int, int]:
-    """Return window and output reserve in tokens: what was entered, else the defaults."""
-    state = st.session_state
-    window, reserve = default_sizes(project, find_model(state["model"]))
-    return (
-        window if state["window"] is None else state["window"],
-        reserve if state["output"] is None else state["output"],
-    )
+def sizes(project: Project, **instead: Any) -> tuple[int, int]:
+    """Return window and output reserve in tokens: what was entered, else the defaults; see ``settings``.
+
+    A reserve that was entered for a model with longer answers does not count.
+    """
+    entry = find_model(_said("model", instead))
+    window, output = _said("window", instead), _said("output", instead)
+    default_window, reserve = default_sizes(project, entry)
+    if output is not None and output <= entry.max_output_tokens:
+        reserve = output
+    return default_window if window is None else window, reserve
 
 
 def default_sizes(project: Project, entry: ModelEntry) -> tuple[int, int]:
@@ -130,3 +137,7 @@ def apply_controls(values: Iterable[tuple[KnobName, float]]) -> None:
     for knob, value in values:
         spec = CANDIDATES if knob == "candidates" else KNOBS[knob]
         apply_control(knob, value if spec.is_fraction else round(value))
+
+
+def _said(name: str, instead: Mapping[str, Any]) -> Any:
+    return instead[name] if name in instead else st.session_state[name]

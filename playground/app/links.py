@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.app.controls import ESTIMATORS, SEARCHES
 from playground.app.projects import load_project, project_names
-from playground.errors import UnknownModelError
+from playground.errors import ProjectError, UnknownModelError
 from playground.models import DEFAULT_MODEL_ID, ModelEntry, catalogue, find_model
 from playground.views.links import check_link
 from playground.views.notices import Notice, link_notice
@@ -30,7 +30,10 @@ def read_link() -> None:
     """
     raw = {name: str(value) for name, value in st.query_params.to_dict().items()}
     names = project_names()
-    project = load_project(raw["project"] if raw.get("project") in names else names[0])
+    try:
+        project = load_project(raw["project"] if raw.get("project") in names else names[0])
+    except ProjectError:
+        return  # its control is drawn next and the page says why; then another one can be chosen
     known = {entry.model_id: entry for entry in catalogue()}
     entry = _linked_model(raw, known) or known.get(project.model_id, known[DEFAULT_MODEL_ID])
     problems = check_link(

@@ -7,6 +7,7 @@ import streamlit as st
 from playground.app import markup
 from playground.app.controls import apply_control
 from playground.app.navigation import page_named
+from playground.app.sidebar import open_project
 from playground.views.notices import GO_TO, Notice, NoticeAction
 
 __all__ = ["show_notice"]
@@ -32,6 +33,9 @@ def show_notice(notice: Notice, *, key: str) -> None:
 
 
 def _act(action: NoticeAction, clears: str) -> None:
-    apply_control(action.control, action.value)
+    if action.control == "project":
+        open_project(str(action.value))  # its model and budget are its own
+    else:
+        apply_control(action.control, action.value)
     if clears:
         apply_control(clears, None)

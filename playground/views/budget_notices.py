@@ -6,7 +6,7 @@ import math
 
 from playground.compiler.manifest import ContextManifest
 from playground.views.knobs import KNOBS
-from playground.views.notices import OUTPUT_STEP, Notice, NoticeAction
+from playground.views.notices import MIN_OUTPUT, OUTPUT_STEP, Notice, NoticeAction
 from playground.views.words import count
 
 __all__ = ["mandatory_notice", "output_notice"]
@@ -24,8 +24,8 @@ def output_notice(output: int, window: int, *, own_window: int | None = None) ->
     """
     if output <= window:
         return None
-    lower = window // ANSWER_PART // OUTPUT_STEP * OUTPUT_STEP or window // ANSWER_PART
-    actions = [NoticeAction(f"Lower output to {count(lower)}", "output", lower)]
+    lower = window // ANSWER_PART // OUTPUT_STEP * OUTPUT_STEP
+    actions = [NoticeAction(f"Lower output to {count(lower)}", "output", lower)] if lower >= MIN_OUTPUT else []
     if own_window is not None and own_window >= output:
         actions.append(NoticeAction(f"Use the window of {count(own_window)}", "window", None))
     sentence = (
@@ -65,6 +65,8 @@ def _raised(manifest: ContextManifest) -> tuple[NoticeAction, ...]:
     if low == ["max_tokens"]:
         spec = KNOBS["max_tokens"]
         tokens = math.ceil(budget.required_tokens / spec.step) * round(spec.step)
+        if tokens > spec.most:
+            return ()
         return (NoticeAction(f"Set max tokens to {count(tokens)}", "max_tokens", tokens),)
     if low == ["ratio"] and budget.required_tokens < room:
         spec = KNOBS["ratio"]

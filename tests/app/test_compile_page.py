@@ -14,8 +14,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.app import services
+from playground.app import projects, services
 from playground.compiler.values import SourceResult
+from playground.errors import ProjectError
 from playground.retrieval.embedding import SentenceTransformerEmbedder
 from playground.views.knobs import KNOBS
 from playground.views.record_key import record_key
@@ -354,6 +355,50 @@ def test_an_output_reserve_above_the_window_is_said_in_the_fields_words_and_mend
     next(button for button in app.button if button.label.startswith("Lower output to ")).click().run()
     assert "The answer does not fit" not in pages_html(app)
     assert len(charts(app)) == 3
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"window": "1"},
+        {"window": "1", "output": "0"},
+        {"window": "1500", "output": "4000", "model": "gpt-4"},
+        {"window": "2400", "output": "8000"},
+        {"window": "3000", "output": "1000"},
+        {"window": "9000", "output": "8600"},
+    ],
+    ids=str,
+)
+def test_every_button_that_an_error_offers_leads_to_a_page_that_compiles(link: dict[str, str]) -> None:
+    def offered(app: AppTest) -> list[str]:
+        return [str(button.key) for button in app.button if str(button.key).startswith("act_")]
+
+    app = opened(**link)
+    assert not charts(app)
+    keys = offered(app)
+    assert keys
+    for key in keys:
+        app = opened(**link)
+        app.button(key=key).click().run()
+        assert len(charts(app)) == 3, key
+
+
+def test_a_link_to_a_damaged_project_says_so_and_one_click_opens_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def damaged(name: str) -> Project:
+        if name == "deploy-demo":
+            raise ProjectError("It is damaged.", project=name)
+        return load_sample(name)
+
+    st.cache_resource.clear()
+    monkeypatch.setattr(projects, "load_sample", damaged)
+    app = opened(project="deploy-demo")
+    assert "The project cannot be used" in pages_html(app)
+    next(button for button in app.button if button.label == "Open bank-support").click().run()
+    assert app.selectbox(key="project").value == "bank-support"
+    assert len(charts(app)) == 3
+    st.cache_resource.clear()
 
 
 def test_mandatory_content_above_the_limit_is_a_warning_and_a_mark_beside_the_numbers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from playground.views.budget_notices import mandatory_notice, output_notice
+from playground.views.knobs import KNOBS
 from playground.views.notices import Notice
 from tests.unit.views.manifests import manifest
 
@@ -32,11 +33,19 @@ def test_an_output_above_the_window_shows_both_numbers_and_lowers_the_one_or_the
     ]
 
 
-@pytest.mark.parametrize("window", [1, 7, 399, 400, 2_047])
+@pytest.mark.parametrize("window", [2_000, 2_399, 7_999])
 def test_the_lowered_output_always_fits(window: int) -> None:
     ((_, _, lower),) = actions(output_notice(8_000, window))
     assert isinstance(lower, int)
+    assert lower >= 500
     assert output_notice(lower, window) is None
+
+
+@pytest.mark.parametrize("window", [1, 7, 399, 1_999])
+def test_an_output_that_holds_no_answer_is_not_offered(window: int) -> None:
+    assert actions(output_notice(8_000, window, own_window=200_000)) == [
+        ("Use the window of 200,000", "window", None)
+    ]
 
 
 def test_mandatory_content_within_the_limit_needs_no_notice() -> None:
@@ -59,5 +68,8 @@ def test_mandatory_content_above_the_ratio_raises_the_ratio() -> None:
 
 
 def test_no_button_promises_what_one_control_cannot_do() -> None:
+    beyond = KNOBS["max_tokens"].most + 1
+    notice = mandatory_notice(manifest(max_tokens=0, context_tokens=0, required_tokens=round(beyond)))
+    assert actions(notice) == []
     notice = mandatory_notice(manifest(ratio=0.001, max_tokens=0, context_tokens=0, required_tokens=785))
     assert actions(notice) == []
