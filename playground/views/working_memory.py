@@ -1,0 +1,226 @@
+"""Working memory as sections of rows: what each item says, how it stands, and who wrote it.
+
+Pure. Every text may come from a model and stays untrusted plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from playground.compiler.values import WORKING_MEMORY_SOURCE
+from playground.scope import MemorySourceRef
+from playground.views.record_key import record_key
+from playground.views.words import count, plural
+from playground.working_memory import WorkingMemorySnapshot
+from playground.working_memory.draft import MOST
+from playground.working_memory.items import (
+    AttemptItem,
+    DecisionItem,
+    Goal,
+    HypothesisItem,
+    MemoryItem,
+    QuestionItem,
+    Task,
+    Writer,
+)
+
+__all__ = [
+    "DECIDED",
+    "NOUNS",
+    "ItemList",
+    "ItemRow",
+    "MemorySection",
+    "WorkingMemoryView",
+    "moment",
+    "spaced",
+    "working_memory_view",
+]
+
+ItemList = Literal[
+    "goal", "constraints", "tasks", "decisions", "questions", "attempts", "hypotheses", "observations"
+]
+NOUNS: dict[ItemList, tuple[str, str]] = {
+    "goal": ("goal", "goals"),
+    "constraints": ("constraint", "constraints"),
+    "tasks": ("task", "tasks"),
+    "decisions": ("decision", "decisions"),
+    "questions": ("question", "questions"),
+    "attempts": ("attempt", "attempts"),
+    "hypotheses": ("hypothesis", "hypotheses"),
+    "observations": ("observation", "observations"),
+}
+DECIDED = "decided by the host"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """One item."""
+
+    key: str
+    """The record's key, as charts and panes of other pages know it."""
+    list: ItemList
+    id: str
+    """Empty for the goal."""
+    status: str
+    """``proposed``, ``in progress``; empty where an item has none."""
+    active: bool
+    """Whether it is the task being worked on."""
+    text: str
+    more: tuple[tuple[str, str], ...]
+    """Rationale, answer, detail or notes, each with its name."""
+    writer: Writer
+    decided: bool
+    """Whether the host has changed what a model wrote; then only the host may change it."""
+    revision: str
+    """``revision 3``."""
+    sources: str
+    """``tool toolu_1, message chat#8``; empty without any."""
+    changed: str
+    """``2026-11-30 20:15 UTC``."""
+
+    @property
+    def name(self) -> str:
+        """What the item is: ``decision decisions-5-0``."""
+        return f"{NOUNS[self.list][0]} {self.id}".strip()
+
+    @property
+    def badge(self) -> str:
+        """The status in a row: an active task says so before all else."""
+        return "active" if self.active else self.status
+
+    @property
+    def facts(self) -> str:
+        """Status, writer, revision, time and sources in one line."""
+        by = f"written by the {self.writer}" + (f", {DECIDED}" if self.decided else "")
+        active = "active" if self.active else ""
+        parts = (active, self.status, by, self.revision, self.changed, self.sources and f"from {self.sources}")
+        return " · ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySection:
+    """The items of one list."""
+
+    list: ItemList
+    title: str
+    total: str
+    """``2 of 64``: how many there are, and how many there may be."""
+    rows: tuple[ItemRow, ...]
+    empty: str
+    """What stands in place of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingMemoryView:
+    """A whole snapshot."""
+
+    revision: int
+    total: str
+    """``revision 4 · 18 items · scope maya``."""
+    sections: tuple[MemorySection, ...]
+
+    def row(self, key: str | None) -> ItemRow | None:
+        """Return the item of a record key; ``None`` when the key is another record's."""
+        return next((row for section in self.sections for row in section.rows if row.key == key), None)
+
+
+def working_memory_view(snapshot: WorkingMemorySnapshot) -> WorkingMemoryView:
+    """Return the sections of a snapshot, items in the order in which they stand in it. O(items)."""
+    sections = (
+        _section("goal", _goal(snapshot)),
+        _section("constraints", _items("constraints", snapshot.constraints)),
+        _section("tasks", _tasks(snapshot)),
+        _section("decisions", _items("decisions", snapshot.decisions)),
+        _section("questions", _items("questions", snapshot.questions)),
+        _section("attempts", _items("attempts", snapshot.attempts)),
+        _section("hypotheses", _items("hypotheses", snapshot.hypotheses)),
+        _section("observations", _items("observations", snapshot.observations)),
+    )
+    items = sum(len(section.rows) for section in sections)
+    total = f"revision {count(snapshot.revision)} · {plural(items, 'item')} · scope {snapshot.scope}"
+    return WorkingMemoryView(snapshot.revision, total, sections)
+
+
+def moment(time_ms: int) -> str:
+    """Write a time to the second: ``2026-11-30 20:15:04 UTC``; empty where none is known."""
+    try:
+        known = datetime.fromtimestamp(time_ms / 1000, tz=UTC) if time_ms > 0 else None
+    except (OverflowError, OSError, ValueError):
+        known = None
+    return "" if known is None else f"{known:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def spaced(word: str) -> str:
+    """Write a status as people do: ``in progress``."""
+    return word.replace("_", " ")
+
+
+def _section(name: ItemList, found: Iterable[ItemRow]) -> MemorySection:
+    rows = tuple(found)
+    title = "Goal" if name == "goal" else NOUNS[name][1].capitalize()
+    total = "" if name == "goal" else f"{count(len(rows))} of {count(MOST[name])}"
+    return MemorySection(name, title, total, rows, f"No {NOUNS[name][0]} yet.")
+
+
+def _goal(snapshot: WorkingMemorySnapshot) -> Iterable[ItemRow]:
+    if snapshot.goal is not None:
+        yield _made("goal", "", snapshot.goal, snapshot.goal.text, more=("Reference", snapshot.goal_ref))
+
+
+def _tasks(snapshot: WorkingMemorySnapshot) -> Iterable[ItemRow]:
+    active = snapshot.active_task
+    for task in snapshot.tasks.list if snapshot.tasks else ():
+        yield _made(
+            "tasks", task.id, task, task.title, task.status, ("Notes", task.notes), active=task is active
+        )
+
+
+def _items(name: ItemList, items: Iterable[MemoryItem]) -> Iterable[ItemRow]:
+    for item in items:
+        match item:
+            case DecisionItem():
+                yield _made(name, item.id, item, item.text, item.status, ("Rationale", item.rationale))
+            case QuestionItem():
+                yield _made(name, item.id, item, item.text, item.status, ("Answer", item.answer))
+            case AttemptItem():
+                yield _made(name, item.id, item, item.text, item.outcome, ("Detail", item.detail))
+            case HypothesisItem():
+                yield _made(name, item.id, item, item.text, item.status)
+            case _:
+                yield _made(name, item.id, item, item.text)
+
+
+def _made(
+    name: ItemList,
+    item_id: str,
+    item: Goal | MemoryItem | Task,
+    text: str,
+    status: str = "",
+    more: tuple[str, str | None] = ("", None),
+    *,
+    active: bool = False,
+) -> ItemRow:
+    label, said = more
+    record_id = f"{NOUNS[name][0]}/{item_id}" if item_id else name
+    return ItemRow(
+        key=record_key(WORKING_MEMORY_SOURCE, record_id),
+        list=name,
+        id=item_id,
+        status=spaced(status),
+        active=active,
+        text=text,
+        more=((label, said),) if said else (),
+        writer=item.writer,
+        decided=item.decided_by is not None,
+        revision=f"revision {count(item.revision)}",
+        sources=", ".join(map(_source, item.sources)),
+        changed=moment(item.updated_at),
+    )
+
+
+def _source(source: MemorySourceRef) -> str:
+    known = source.id or source.tool_call_id or source.run_id
+    return f"{source.kind} {known}" if known else source.kind

@@ -1,0 +1,130 @@
+"""How working memory fills its size: each line in the order of filling, the running total, and the cut line.
+
+Pure. Every number is the manifest's. Lines are taken one after the other while they fit; one that does not is
+passed over, so a smaller one below the cut line may still get in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from playground.compiler.manifest import ContextManifest, ManifestEntry, Reason
+from playground.compiler.values import WORKING_MEMORY_SOURCE
+from playground.views.palette import Slot
+from playground.views.record_key import record_key
+from playground.views.record_text import RecordTexts
+from playground.views.words import Sentence, count, entry_slot, marked, plural
+
+__all__ = ["FillRow", "FillView", "fill_view"]
+
+
+@dataclass(frozen=True, slots=True)
+class FillRow:
+    """One line of working memory at its turn."""
+
+    key: str
+    slot: Slot
+    kind: str
+    """``decision``."""
+    title: str
+    tokens: str
+    width: float
+    """Its bar, in parts of the longest one."""
+    total: str
+    """Tokens of all that got in up to here, or by how much the line fell short: ``12 short``."""
+    reason: Reason
+    selected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FillView:
+    """All lines, in the order of filling."""
+
+    rows: tuple[FillRow, ...]
+    cut: int | None
+    """The cut line stands before this row, the first that did not get in; ``None`` when all did."""
+    cut_label: str
+    """``size 2,048``; what the line is drawn at."""
+    total: str
+    """``490 of 2,048 tokens``."""
+    sentence: Sentence
+
+
+def fill_view(manifest: ContextManifest, texts: RecordTexts) -> FillView:
+    """Return the lines of working memory as one compile took them. O(lines).
+
+    Args:
+        manifest: The compile.
+        texts: Every offered record in words.
+    """
+    entries = [entry for entry in manifest.entries if entry.source == WORKING_MEMORY_SOURCE]
+    size, limit = manifest.budget.working_memory_tokens, _limit(manifest)
+    longest = max((entry.tokens for entry in entries), default=1)
+    rows = []
+    taken = 0
+    for entry in entries:
+        short = entry.tokens - max(0, limit - taken)
+        taken += entry.tokens if entry.selected else 0
+        text = texts.get((entry.source, entry.record_id))
+        rows.append(
+            FillRow(
+                key=record_key(entry.source, entry.record_id),
+                slot=entry_slot(entry),
+                kind=entry.record_id.partition("/")[0],
+                title=text.title if text else entry.record_id,
+                tokens=count(entry.tokens),
+                width=entry.tokens / max(1, longest),
+                total=count(taken) if entry.selected else _shortfall(short),
+                reason=entry.reason,
+                selected=entry.selected,
+            )
+        )
+    cut = next((at for at, entry in enumerate(entries) if not entry.selected), None)
+    return FillView(
+        rows=tuple(rows),
+        cut=cut,
+        cut_label=f"size {count(size)}" if limit == size else f"budget {count(limit)}",
+        total=f"{count(taken)} of {count(size)} tokens",
+        sentence=marked(_sentence(entries, cut, manifest)),
+    )
+
+
+def _limit(manifest: ContextManifest) -> int:
+    """What working memory may take: its size, or the whole budget where that is smaller."""
+    return min(manifest.budget.working_memory_tokens, manifest.budget.context_tokens)
+
+
+def _shortfall(short: int) -> str:
+    # One that would have fitted the size was stopped by what the budget had left for everything.
+    return f"{count(short)} short" if short > 0 else "no budget"
+
+
+def _sentence(entries: Sequence[ManifestEntry], cut: int | None, manifest: ContextManifest) -> str:
+    limit = _limit(manifest)
+    mandatory = sum(entry.tokens for entry in entries if entry.reason == "mandatory")
+    parts = []
+    if not entries:
+        return "There is nothing to show: the working memory is empty."
+    if mandatory > limit:
+        parts.append(
+            f"Goal, constraints and active task take **{count(mandatory)}** tokens and always get in, "
+            f"above the **{count(limit)}** that there is for all."
+        )
+    if cut is None:
+        parts.append(f"All **{plural(len(entries), 'line')}** got in.")
+        return " ".join(parts)
+    inside = sum(entry.selected for entry in entries)
+    parts.append(f"**{count(inside)}** of **{plural(len(entries), 'line')}** got in.")
+    left = max(0, limit - sum(entry.tokens for entry in entries[:cut]))
+    needed = entries[cut].tokens
+    if needed > left:
+        parts.append(
+            f"The first below the cut line needs **{count(needed)}** tokens, **{count(left)}** were left."
+        )
+    else:
+        parts.append("The first below the cut line fits the size, but the budget had too little left.")
+    if below := sum(entry.selected for entry in entries[cut:]):
+        smaller = "a smaller line" if below == 1 else f"{count(below)} smaller lines"
+        parts.append(f"Below it {smaller} still got in: each line is taken if it fits what is left.")
+    return " ".join(parts)
