@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from playground.app import markup
-from playground.app.components.panes import PANE_HEIGHT, Shown, block_cards, manifest_table, rendered_xml
+from playground.app.components import PANE_HEIGHT, Shown, block_cards, manifest_table, rendered_xml
 from playground.app.controls import Settings, apply_controls
 from playground.app.navigation import page_named
 from playground.app.projects import load_project, project_names

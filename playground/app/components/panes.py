@@ -1,24 +1,13 @@
-"""Mounting the panes."""
+"""The panes that show one compile, and a document's text."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from importlib.resources import files
-from typing import Any
-
-import streamlit as st
-from streamlit.components.v2.types import ComponentRenderer
-
-from playground.compiler.values import text_digest
+from playground.app.components.mounting import PANE_HEIGHT, Pick, mount_pane, pane_component, row_fields
 from playground.views.document_preview import DocumentPreview
 from playground.views.panes import CardsView, ManifestView, Shown, missing_note
 from playground.views.xml_pane import XmlView
 
 __all__ = ["PANE_HEIGHT", "Shown", "block_cards", "document_text", "manifest_table", "rendered_xml"]
-
-PANE_HEIGHT = 640  # px; with the sticky strip it fills a screen of 900 px
-Pick = Callable[[str], None]
 
 
 def block_cards(
@@ -48,16 +37,16 @@ def block_cards(
                 "name": group.name,
                 "slot": group.slot,
                 "total": group.total,
-                "cards": [*map(_fields, group.cards)],
+                "cards": [*map(row_fields, group.cards)],
             }
             for group in view.groups
         ],
-        "excluded": [_fields(row) for row in view.excluded],
+        "excluded": [row_fields(row) for row in view.excluded],
         "excludedTotal": view.excluded_total,
         "excludedMore": view.excluded_more,
     }
-    extra = {"beyond": None if row is None or listed else _fields(row)}
-    _mount(_CARDS, content, extra, selected=selected, on_pick=on_pick, key=key, height=height)
+    extra = {"beyond": None if row is None or listed else row_fields(row)}
+    mount_pane(_CARDS, content, extra, selected=selected, on_pick=on_pick, key=key, height=height)
 
 
 def rendered_xml(
@@ -77,7 +66,7 @@ def rendered_xml(
         ]
     }
     extra = {"note": missing_note(manifest, selected)}
-    _mount(_XML, content, extra, selected=selected, on_pick=on_pick, key=key, height=height)
+    mount_pane(_XML, content, extra, selected=selected, on_pick=on_pick, key=key, height=height)
 
 
 def manifest_table(
@@ -90,55 +79,17 @@ def manifest_table(
     height: int = PANE_HEIGHT,
 ) -> None:
     """Show the manifest's entries, all or some of them; other arguments as in ``block_cards``."""
-    content = {"rows": [_fields(row) for row in view.rows]}
-    _mount(_MANIFEST, content, {"show": show}, selected=selected, on_pick=on_pick, key=key, height=height)
+    content = {"rows": [row_fields(row) for row in view.rows]}
+    mount_pane(_MANIFEST, content, {"show": show}, selected=selected, on_pick=on_pick, key=key, height=height)
 
 
 def document_text(view: DocumentPreview, *, key: str = "document_text", height: int = PANE_HEIGHT) -> None:
     """Show a document's text with the borders of its chunks."""
-    content = {"title": view.title, "pieces": [_fields(piece) for piece in view.pieces], "rest": view.rest}
-    _mount(_PREVIEW, content, {}, selected=None, on_pick=lambda _: None, key=key, height=height)
+    content = {"title": view.title, "pieces": [row_fields(piece) for piece in view.pieces], "rest": view.rest}
+    mount_pane(_PREVIEW, content, {}, selected=None, on_pick=lambda _: None, key=key, height=height)
 
 
-def _mount(
-    component: ComponentRenderer,
-    content: Mapping[str, Any],
-    extra: Mapping[str, Any],
-    *,
-    selected: str | None,
-    on_pick: Pick,
-    key: str,
-    height: int,
-) -> None:
-    # The pane rebuilds its nodes only when this digest changes; all else just moves the mark.
-    digest = text_digest(json.dumps(content, separators=(",", ":")))
-    data = {"digest": digest, "height": height, "selected": selected, **extra, **content}
-
-    def picked() -> None:
-        record = st.session_state[key].get("pick")
-        if isinstance(record, str):
-            on_pick(record)
-
-    component(data=data, key=key, on_pick_change=picked)
-
-
-def _fields(row: object) -> dict[str, Any]:
-    """Return a slotted row as a dictionary; ``dataclasses.asdict`` copies deeply and is ten times slower."""
-    return {name: getattr(row, name) for name in type(row).__slots__}  # type: ignore[attr-defined]  # slotted
-
-
-def _component(name: str) -> ComponentRenderer:
-    folder = files("playground.app.components")
-    parts = {
-        kind: [(folder / f"{part}.{kind}").read_text("utf-8") for part in ("shared", name)]
-        for kind in ("js", "css")
-    }
-    return st.components.v2.component(
-        f"context_playground_{name}", js="\n".join(parts["js"]), css="\n".join(parts["css"])
-    )
-
-
-_PREVIEW = _component("preview")
-_CARDS = _component("cards")
-_XML = _component("xml")
-_MANIFEST = _component("manifest")
+_PREVIEW = pane_component("preview")
+_CARDS = pane_component("cards")
+_XML = pane_component("xml")
+_MANIFEST = pane_component("manifest")
