@@ -42,7 +42,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def own_project_of(app: AppTest) -> Project:
     """The open project with what the session added, as the page sees it."""
-    project = _shelf().get(app.session_state["material"]["deploy-demo"])
+    project = _shelf().get(app.session_state["material_owner"], "deploy-demo")
     assert project is not None
     return project
 

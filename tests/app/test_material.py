@@ -54,7 +54,16 @@ def test_the_least_recently_used_project_goes_first_when_the_shelf_is_full() -> 
     assert _with(app, to_keep=others) == "as it came"
 
 
+def test_a_session_that_changes_its_project_often_takes_no_other_sessions_place() -> None:
+    other, busy = _app(), _app()
+    _with(other, to_keep=("mine",))
+    for _ in range(SHELF_SIZE + 1):
+        _with(busy, to_keep=("mine",))
+    assert _with(other) == "sha256:mine"
+
+
 def test_session_state_holds_digests_only() -> None:
     app = _app()
     _with(app, to_keep=("mine",))
     assert app.session_state["material"] == {"mine": "sha256:mine"}
+    assert isinstance(app.session_state["material_owner"], str)
