@@ -1,0 +1,175 @@
+"""The tools by which a model reads its working memory and writes what it may write there.
+
+Not pure: they ask and change a handle. They keep nothing themselves; what was read and written is the handle's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from playground.concurrency import called
+from playground.digests import text_digest
+from playground.errors import InvalidInputError, ToolExecutionError
+from playground.tools import Tool, ToolContext, checked_path
+from playground.values import shown
+from playground.working_memory.evidence import Evidence
+from playground.working_memory.handle import WorkingMemoryHandle
+from playground.working_memory.items import ID_LENGTH
+from playground.working_memory.outcome import AppliedPatch, DuplicatePatch, RejectedPatch
+from playground.working_memory.patch import WorkingMemoryPatch
+from playground.working_memory.rendering import SECTIONS
+from playground.working_memory.snapshot import WorkingMemorySnapshot
+from playground.working_memory.tool_input import AddInput, ReadInput, UpdateInput
+
+__all__ = ["TRIES", "working_memory_tools"]
+
+TRIES = 3  # of a write in all, when others write between its reading and its writing
+_PREFIX = re.compile("[a-zA-Z0-9_-]{1,57}")  # with the longest ending, _update, a tool name of 64 characters
+
+# What is of no use to a model; it would cost more tokens than the texts.
+_HIDDEN = {"revision", "sources", "updated_at"}
+_UNREAD: dict[str, Any] = {
+    **{name: {"__all__": _HIDDEN} for name in SECTIONS},
+    "goal": _HIDDEN,
+    "tasks": {"list_revision": True, "list": {"__all__": _HIDDEN}},
+}
+
+# Of the memory, where the call has been applied to it before.
+_Operations = Callable[[WorkingMemorySnapshot | None], Sequence[Mapping[str, Any]]]
+
+READ = (
+    "Read your working memory as it is kept: its revision, and every item with id, status and writer, also the "
+    "items that were left out of the request for lack of room. You may change the items whose writer is model, "
+    "but not those with decided_by host."
+)
+ADD = (
+    "Add what a long task must not lose to your working memory: observations, hypotheses, decisions, questions "
+    "and attempts. Decisions and hypotheses are proposed until the host decides. Goal, constraints and tasks "
+    "are the host's. Answers with the new revision and the ids of the items in their order."
+)
+UPDATE = (
+    "Change items of your working memory that you wrote: answer or drop a question, say how an attempt went, "
+    "remove an item. What the host wrote or decided cannot be changed. Answers with the new revision."
+)
+
+
+def working_memory_tools(
+    *, memory: WorkingMemoryHandle, prefix: str = "working_memory", agent_path: Sequence[str] = ()
+) -> tuple[Tool, Tool, Tool]:
+    """Return the tools ``<prefix>_read``, ``<prefix>_add`` and ``<prefix>_update``.
+
+    A write is one patch by the model, all of it or nothing, and answers ``{"status": "applied", "revision",
+    "ids"?}``, or ``{"status": "duplicate", "revision"}`` for a call that comes again. What is refused is a
+    ``ToolExecutionError`` whose ``reason`` is that of a rejected patch, or ``malformed`` for input that does
+    not fit, or ``evidence`` for a call that cannot be cited. What the handle raises passes as it is.
+
+    Args:
+        memory: The working memory that is read and written.
+        prefix: 1 to 57 of the characters ``a-z A-Z 0-9 _ -``.
+        agent_path: The agent whose memory it is. Another may read, and its writes are refused.
+
+    Raises:
+        InvalidInputError: When an argument is malformed.
+    """
+    if not isinstance(memory, WorkingMemoryHandle):
+        raise InvalidInputError(
+            f"The memory is {shown(memory)}.", remedy="Pass a handle with current() and apply(patch)."
+        )
+    if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
+        raise InvalidInputError(
+            f"The prefix is {shown(prefix)}.", remedy="Use 1 to 57 letters, digits, underscores and hyphens."
+        )
+    owner = checked_path(agent_path)
+    names = [f"{prefix}_{verb}" for verb in ("read", "add", "update")]
+
+    async def read(data: Any, context: ToolContext) -> Mapping[str, Any]:
+        wanted = ReadInput.read(data, tool=names[0])
+        context.raise_if_cancelled()
+        return _readable(await called(memory.current), wanted.sections or SECTIONS)
+
+    async def add(data: Any, context: ToolContext) -> Mapping[str, Any]:
+        _check_owner(context, owner, tool=names[1])
+        wanted = AddInput.read(data, tool=names[1])
+        evidence = Evidence(context, tool=names[1])
+
+        def operations(repeated_in: WorkingMemorySnapshot | None) -> Sequence[Mapping[str, Any]]:
+            return [
+                item.operation(evidence.sources(item.evidence or (), text=item.text, repeated_in=repeated_in))
+                for item in wanted.items
+            ]
+
+        return await _write(memory, operations, context, tool=names[1], field="items")
+
+    async def update(data: Any, context: ToolContext) -> Mapping[str, Any]:
+        _check_owner(context, owner, tool=names[2])
+        wanted = UpdateInput.read(data, tool=names[2])
+        operations = [change.operation() for change in wanted.changes]
+        return await _write(memory, lambda _: operations, context, tool=names[2], field="changes")
+
+    return (
+        Tool(names[0], READ, ReadInput.parameters(), read, replay="idempotent"),
+        Tool(names[1], ADD, AddInput.parameters(), add, replay="idempotent"),
+        Tool(names[2], UPDATE, UpdateInput.parameters(), update, replay="idempotent"),
+    )
+
+
+async def _write(
+    memory: WorkingMemoryHandle, operations: _Operations, context: ToolContext, *, tool: str, field: str
+) -> Mapping[str, Any]:
+    operation_id = _operation_id(tool, context)
+    for _ in range(TRIES):
+        context.raise_if_cancelled()
+        snapshot = await called(memory.current)
+        repeated = any(record.operation_id == operation_id for record in snapshot.operations)
+        patch = WorkingMemoryPatch(
+            operation_id=operation_id,
+            expected_revision=snapshot.revision,
+            writer="model",
+            operations=operations(snapshot if repeated else None),
+        )
+        context.raise_if_cancelled()
+        match await called(memory.apply, patch):
+            case AppliedPatch(snapshot=after, ids=ids):
+                return {"status": "applied", "revision": after.revision, **({"ids": list(ids)} if ids else {})}
+            case DuplicatePatch(revision=revision):
+                return {"status": "duplicate", "revision": revision}
+            case RejectedPatch(reason="stale-revision"):
+                continue
+            case RejectedPatch(reason=reason, message=message, operation=number):
+                place = "" if number is None else f"{field}.{number}: "
+                raise ToolExecutionError(f"{place}{message}", tool=tool, reason=reason)
+            case other:
+                raise InvalidInputError(
+                    f"A working memory answered a patch with {shown(other)}.", remedy="Answer a PatchOutcome."
+                )
+    raise ToolExecutionError(
+        f"The working memory was changed by others at each of {TRIES} tries; nothing was written.",
+        remedy="Call again.",
+        tool=tool,
+        reason="stale-revision",
+    )
+
+
+def _operation_id(tool: str, context: ToolContext) -> str:
+    # No tool name and no number holds a colon or a hash, so two calls never share an id.
+    start, call_id = f"{tool}:{context.model_step}", context.tool_call_id
+    plain = f"{start}:{call_id}"
+    # What is too long, or has no place in a recorded id, is told apart by its digest.
+    return plain if len(plain) <= ID_LENGTH and plain.isprintable() else f"{start}#{text_digest(call_id)}"
+
+
+def _check_owner(context: ToolContext, owner: tuple[str, ...], *, tool: str) -> None:
+    if context.agent_path != owner:
+        raise ToolExecutionError(
+            "Only the agent that this working memory belongs to may write it.",
+            remedy="You may read it; tell the other agent what to note.",
+            tool=tool,
+            reason="forbidden",
+        )
+
+
+def _readable(snapshot: WorkingMemorySnapshot, sections: Sequence[str]) -> dict[str, Any]:
+    whole = snapshot.model_dump(mode="json", include=set(SECTIONS), exclude=_UNREAD, exclude_none=True)
+    return {"revision": snapshot.revision, **{name: whole.get(name) for name in SECTIONS if name in sections}}
