@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from playground.values import RecordedValue
-from playground.working_memory.items import Count, Goal, MemoryItem, Milliseconds, Task, Writer
+from playground.values import RecordedValue, TextLength
+from playground.working_memory.items import ID_LENGTH, Count, Goal, MemoryItem, Milliseconds, Task, Writer
 
 if TYPE_CHECKING:
     from playground.working_memory.outcome import AppliedPatch
@@ -56,7 +56,7 @@ class WorkingMemoryRevision(RecordedValue):
     """The snapshot revision that it made."""
     writer: Writer
     """Who asked for it."""
-    operation_id: Annotated[str, Field(min_length=1, max_length=256)]
+    operation_id: Annotated[str, TextLength(1, ID_LENGTH)]
     """The patch's identifier."""
     changed_at: Milliseconds
     """When it was applied, in ms since the epoch."""

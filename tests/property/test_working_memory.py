@@ -20,6 +20,7 @@ from playground.working_memory import (
     WorkingMemorySnapshot,
     apply_working_memory_patch,
 )
+from playground.working_memory.difference import WorkingMemoryRevision, revision_of
 from tests.property.strategies import ANY_TEXT, examples
 from tests.property.working_memory_reference import Expected, Json
 from tests.property.working_memory_strategies import (
@@ -141,6 +142,44 @@ def test_every_snapshot_and_every_patch_comes_back_from_json_whatever_its_texts_
         )
 
     walk(history, visit)
+
+
+@examples(30)
+@given(histories(texts=any_text, steps=10))
+def test_the_changes_of_a_revision_make_the_new_items_of_the_old_ones(history: History) -> None:
+    def visit(before: WorkingMemorySnapshot, patch: Json, now: int, outcome: PatchOutcome) -> None:
+        if outcome.status != "applied":
+            return
+        revision = revision_of(before, outcome, WorkingMemoryPatch.parse(patch))
+        assert WorkingMemoryRevision.from_json(revision.to_json()) == revision
+        assert (revision.revision, revision.changed_at) == (outcome.snapshot.revision, now)
+        items = items_of(before)
+        for change in revision.changes:
+            if change.list == "taskOrder":
+                continue
+            place = (change.list, change.id)
+            assert items.pop(place, None) == change.before
+            assert (change.kind == "added", change.kind == "removed") == (
+                change.before is None,
+                change.after is None,
+            )
+            if change.after is not None:
+                items[place] = change.after
+        assert items == items_of(outcome.snapshot)
+
+    walk(history, visit)
+
+
+def items_of(snapshot: WorkingMemorySnapshot) -> dict[tuple[str, str], Any]:
+    """Every item by list and id, and the active task as one."""
+    data = plain(snapshot.to_json())
+    items: dict[tuple[str, str], Any] = {("goal", ""): data["goal"]} if "goal" in data else {}
+    tasks = data.get("tasks", {"list": []})
+    if "activeTaskId" in tasks:
+        items["activeTask", ""] = {"id": tasks["activeTaskId"]}
+    for name in ("constraints", "decisions", "questions", "attempts", "hypotheses", "observations"):
+        items |= {(name, item["id"]): item for item in data[name]}
+    return items | {("tasks", task["id"]): task for task in tasks["list"]}
 
 
 NAMES = {

@@ -54,6 +54,12 @@ def test_a_patch_that_is_not_applied_changes_nothing() -> None:
     assert len(memory.history()) == 1
 
 
+def test_an_operation_id_may_hold_half_of_a_character() -> None:
+    memory = InMemoryWorkingMemory(started())
+    assert memory.apply(noted("\ud800", 0)).status == "applied"
+    assert memory.history()[0].operation_id == "\ud800"
+
+
 def test_the_history_tells_of_the_newest_patches() -> None:
     memory = InMemoryWorkingMemory(started(), clock=lambda: 5_000, history=2)
     assert memory.history() == ()
