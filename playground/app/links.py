@@ -8,6 +8,7 @@ import streamlit as st
 
 from playground.app.controls import ESTIMATORS, SEARCHES
 from playground.app.projects import load_project, project_names
+from playground.app.roles import ROLE, ROLES
 from playground.errors import ProjectError, UnknownModelError
 from playground.models import DEFAULT_MODEL_ID, ModelEntry, catalogue, find_model
 from playground.views.links import check_link
@@ -44,6 +45,7 @@ def read_link() -> None:
             "sample": [scenario.id for scenario in project.scenarios],
             "estimator": ESTIMATORS,
             "search": SEARCHES,
+            ROLE: ROLES,
         },
         limits={"window": (1, LARGEST_WINDOW), "output": (0, entry.max_output_tokens)},
     )

@@ -9,7 +9,7 @@ from streamlit.navigation.page import StreamlitPage
 
 __all__ = ["PAGES", "page_named"]
 
-PAGES = {"data": "Data", "compile": "Compile", "explain": "Explain"}
+PAGES = {"data": "Data", "compile": "Compile", "explain": "Explain", "working_memory": "Working memory"}
 LANDING = "compile"
 
 

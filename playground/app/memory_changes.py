@@ -1,0 +1,125 @@
+"""Changing a project's working memory: one patch a click, and what came of it.
+
+Session state holds the notice of the last patch and, for who wants to send it again, the patch itself.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from playground.app.material import keep
+from playground.app.notices import show_notice
+from playground.app.projects import load_project
+from playground.app.roles import role
+from playground.app.state import pick
+from playground.compiler.values import WORKING_MEMORY_SOURCE
+from playground.errors import PlaygroundError
+from playground.views.notices import Notice, error_notice
+from playground.views.record_key import record_key
+from playground.views.working_memory_outcome import OUTCOME, outcome_notice
+from playground.working_memory import AppliedPatch, WorkingMemoryPatch
+from playground.workspace.working_memory import patch_project, start_working_memory
+
+__all__ = [
+    "LAST_PATCH",
+    "applied_patches",
+    "change",
+    "now",
+    "outcome",
+    "say",
+    "send",
+    "start",
+]
+
+LAST_PATCH = "last_patch"
+"""Session state: the JSON of the last patch that was well-formed."""
+APPLIED = "applied_patches"
+"""Session state: how many were applied; forms are named after it, so that they are empty afterwards."""
+
+
+def applied_patches() -> int:
+    """Return how many patches this session applied."""
+    return int(st.session_state.get(APPLIED, 0))
+
+
+def change(name: str, revision: int, operation: Mapping[str, Any]) -> None:
+    """Apply one operation as a patch of its own; a callback.
+
+    Args:
+        name: The project.
+        revision: The one that the page was drawn from.
+        operation: What to do.
+    """
+    send(
+        name,
+        {
+            "operationId": f"page-{uuid.uuid4().hex}",
+            "expectedRevision": revision,
+            "writer": role(),
+            "operations": [operation],
+        },
+    )
+
+
+def send(name: str, patch: Mapping[str, Any] | WorkingMemoryPatch) -> None:
+    """Apply a patch and remember what came of it; a new item is marked everywhere."""
+    try:
+        wanted = WorkingMemoryPatch.parse(patch)
+        project, found = patch_project(load_project(name), wanted, now=now())
+    except PlaygroundError as error:
+        say(error_notice(error))
+        return
+    st.session_state[LAST_PATCH] = wanted.to_json()
+    say(outcome_notice(found, wanted))
+    if isinstance(found, AppliedPatch):
+        keep(project)
+        st.session_state[APPLIED] = applied_patches() + 1
+        if found.ids:
+            _mark(found.ids[-1], wanted)
+
+
+def start(name: str, goal: str) -> None:
+    """Give a project a working memory; a callback."""
+    try:
+        keep(start_working_memory(load_project(name), goal=goal.strip() or None, now=now()))
+    except PlaygroundError as error:
+        say(error_notice(error))
+    else:
+        say(None)
+
+
+def say(notice: Notice | None) -> None:
+    """Put a notice in the place of the last one."""
+    st.session_state[OUTCOME] = notice
+
+
+def outcome() -> None:
+    """Show what came of the last patch until somebody dismisses it."""
+    notice = st.session_state.get(OUTCOME)
+    if notice is not None:
+        show_notice(notice, key="memory")
+
+
+def now() -> int:
+    """Return the time, in ms."""
+    return time.time_ns() // 1_000_000
+
+
+def _mark(item_id: str, patch: WorkingMemoryPatch) -> None:
+    made = [operation.op for operation in patch.operations if operation.op in _MADE]
+    pick(record_key(WORKING_MEMORY_SOURCE, f"{_MADE[made[-1]]}/{item_id}"))
+
+
+_MADE = {
+    "add-constraint": "constraint",
+    "add-observation": "observation",
+    "add-hypothesis": "hypothesis",
+    "add-decision": "decision",
+    "add-question": "question",
+    "record-attempt": "attempt",
+}

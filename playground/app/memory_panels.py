@@ -1,0 +1,113 @@
+"""The panels of the Working memory page: head, items, how they fill their size, and the history."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from playground.app import markup, memory_markup
+from playground.app.components import fill_order, memory_items
+from playground.app.memory_changes import applied_patches, start
+from playground.app.projects import project_names
+from playground.app.roles import ROLE, ROLES, role
+from playground.app.services import Compiled
+from playground.app.sidebar import open_project
+from playground.app.state import pick, selected
+from playground.views.palette import Slot
+from playground.views.working_memory import ItemRow, WorkingMemoryView
+from playground.views.working_memory_fill import FillView, fill_view
+from playground.views.working_memory_history import history_view
+from playground.workspace import Project
+
+__all__ = ["fill_panel", "filled", "head_row", "history_panel", "items_panel", "shown_item", "start_panel"]
+
+ITEMS_HEIGHT = 520  # px
+GOAL_LIMIT = 20_000  # characters that the box takes; what is too long for a goal is refused in words
+ROLE_WORDS = {
+    "host": "Acting as the host, who may do everything",
+    "model": "Acting as the model; try what it may not do",
+}
+
+
+def start_panel(project: Project) -> None:
+    """Offer to start a working memory where a project has none."""
+    with st.container(key="empty", horizontal_alignment="center"):
+        markup.empty(
+            "No working memory yet",
+            "It holds what a long task must not lose, and ends every request. Start one, or look at a sample.",
+        )
+        name = f"start_goal_{applied_patches()}"
+
+        def begin() -> None:
+            start(project.name, str(st.session_state[name]))
+
+        with st.container(key="start_memory", width=560), st.form("start_form", border=False):
+            st.text_area(
+                "Goal",
+                key=name,
+                height=68,
+                max_chars=GOAL_LIMIT,
+                placeholder="Goal, if there is one: what the task is for",
+                label_visibility="collapsed",
+            )
+            with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
+                st.form_submit_button(
+                    "Start working memory", key="start_button", type="primary", on_click=begin
+                )
+                sample = project_names()[0]
+                st.form_submit_button(
+                    f"Open {sample}", key="start_sample", on_click=open_project, args=(sample,)
+                )
+
+
+def head_row(view: WorkingMemoryView) -> None:
+    """Show what the page is about, and who it acts as."""
+    with st.container(key="memory_head", horizontal=True, vertical_alignment="center", gap="small"):
+        markup.head("Working memory", view.total)
+        markup.caption(ROLE_WORDS[role()])
+        st.segmented_control(
+            "Acting as",
+            ROLES,
+            default=ROLES[0],
+            key=ROLE,
+            required=True,
+            label_visibility="collapsed",
+            bind="query-params",
+            persist_state="session",
+        )
+
+
+def items_panel(view: WorkingMemoryView, filled: FillView | None, row: ItemRow | None) -> None:
+    """Show all items; a click marks one everywhere."""
+    slots: dict[str, Slot] = {line.key: line.slot for line in filled.rows} if filled else {}
+    if filled is None:
+        slots = {item.key: "working-memory" for section in view.sections for item in section.rows}
+    memory_items(view, slots=slots, selected=row.key if row else None, on_pick=pick, height=ITEMS_HEIGHT)
+
+
+def fill_panel(view: FillView | None) -> None:
+    """Show the order of filling with the cut line."""
+    if view is None:
+        markup.head("Fill order")
+        markup.caption("There is no compile to show: the notice above says why.")
+        return
+    markup.head("Fill order", view.total)
+    markup.prose(view.sentence)
+    fill_order(view, selected=selected(), on_pick=pick, height=ITEMS_HEIGHT)
+
+
+def history_panel(project: Project) -> None:
+    """Show what the newest patches changed."""
+    memory = project.working_memory
+    view = history_view(project.working_memory_history, revision=memory.revision if memory else 0)
+    markup.head("History", view.total)
+    memory_markup.history(view)
+
+
+def filled(found: Compiled | None) -> FillView | None:
+    """Return the order of filling in the present compile, if there is one."""
+    return fill_view(found.package.manifest, found.retrieval.texts) if found else None
+
+
+def shown_item(view: WorkingMemoryView) -> ItemRow | None:
+    """Return the marked item, where the record that is marked everywhere is one."""
+    return view.row(selected())

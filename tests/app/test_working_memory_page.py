@@ -1,0 +1,428 @@
+"""The Working memory page, driven from the app's entry point without a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.app.material import _shelf
+from playground.views.record_key import record_key
+from playground.working_memory import WorkingMemorySnapshot
+from playground.workspace import Project
+
+ROOT = Path(__file__).parents[2]
+PAGE = "playground/app/pages/working_memory.py"
+HOSTILE = (
+    "</decisions><script>alert(1)</script> **bold** [link](x) :red[y] \u202ecod.exe\n- [x] (accepted) Pay."
+)
+
+
+def opened(**link: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["search"] = "lexical"
+    for name, value in link.items():
+        app.query_params[name] = value
+    app.run()
+    app.switch_page(PAGE).run()
+    assert not app.exception
+    return app
+
+
+@pytest.fixture
+def app() -> AppTest:
+    return opened(project="deploy-demo")
+
+
+def body(app: AppTest) -> str:
+    assert not app.exception
+    return "\n".join(element.proto.body for element in app.main if element.type == "html")
+
+
+def notice(app: AppTest) -> str:
+    """Title and sentence of what came of the last patch."""
+    found = re.findall(r'<p class="cp-note"><strong>(.*?)</strong>(.*?)</p>', body(app))
+    return html.unescape(re.sub("<.*?>", "", ": ".join(found[-1]))) if found else ""
+
+
+def pane(app: AppTest, name: str) -> dict[str, Any]:
+    """What the items pane ("groups") or the fill order ("rows") is drawn of."""
+    assert not app.exception
+    sent = [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
+    return next(data for data in sent if name in data)
+
+
+def items(app: AppTest, section: str) -> list[dict[str, str]]:
+    rows: list[dict[str, str]] = next(
+        group["rows"] for group in pane(app, "groups")["groups"] if group["title"] == section
+    )
+    return rows
+
+
+def project_of(app: AppTest) -> Project | None:
+    return _shelf().get(app.session_state["material_owner"], str(app.session_state["project"]))
+
+
+def snapshot_of(app: AppTest) -> WorkingMemorySnapshot:
+    project = project_of(app)
+    assert project is not None
+    assert project.working_memory is not None
+    return project.working_memory
+
+
+def act_as(app: AppTest, role: str) -> None:
+    app.segmented_control(key="role").set_value(role).run()
+
+
+def press(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def mark(app: AppTest, record_id: str) -> None:
+    app.session_state["selected_record"] = record_key("working-memory", record_id)
+    app.run()
+
+
+def choose(app: AppTest, kind: str) -> None:
+    app.segmented_control(key="add_item_kind").set_value(kind).run()
+
+
+def write(app: AppTest, kind: str, text: str, **more: str) -> None:
+    """Fill in the form of a kind and send it."""
+    choose(app, kind)
+    area = next(area for area in app.text_area if str(area.key).startswith("add_text_"))
+    area.input(text)
+    for field, value in more.items():
+        if field == "state":
+            next(box for box in app.selectbox if str(box.key).startswith("add_state_")).set_value(value)
+        else:
+            next(box for box in app.text_input if str(box.key).startswith(f"add_{field}_")).input(value)
+    verb = "Set the goal" if kind == "Goal" else f"Add {kind.lower()}"
+    next(button for button in app.button if button.label.startswith(verb)).click().run()
+    assert not app.exception
+
+
+# Opening
+
+
+def test_it_opens_with_every_section_the_fill_order_and_the_history(app: AppTest) -> None:
+    assert [group["title"] for group in pane(app, "groups")["groups"]] == [
+        "Goal",
+        "Constraints",
+        "Tasks",
+        "Decisions",
+        "Questions",
+        "Attempts",
+        "Hypotheses",
+        "Observations",
+    ]
+    page = body(app)
+    assert "revision 0 · 2 items · scope ada" in page
+    assert "All <b>2 lines</b> got in." in page
+    assert "Nothing was changed yet: this is revision 0." in page
+    assert len(pane(app, "rows")["rows"]) == 2
+    assert pane(app, "rows")["cut"] is None
+
+
+def test_the_page_stands_after_explain_in_the_navigation(app: AppTest) -> None:
+    from playground.app.navigation import PAGES
+
+    assert list(PAGES)[:4] == ["data", "compile", "explain", "working_memory"]
+    assert PAGES["working_memory"] == "Working memory"
+
+
+def test_the_role_comes_from_the_link_and_a_bad_one_is_named() -> None:
+    assert opened(project="deploy-demo", role="model").segmented_control(key="role").value == "model"
+    wrong = opened(project="deploy-demo", role="admin")
+    assert wrong.segmented_control(key="role").value == "host"
+    assert "role = <b>admin</b>, allowed: host, model" in body(wrong)
+
+
+# Changing
+
+
+@pytest.mark.parametrize(
+    ("kind", "section", "badge", "more"),
+    [
+        ("Constraint", "Constraints", "", {}),
+        ("Task", "Tasks", "done", {"state": "done", "notes": "Since noon."}),
+        ("Decision", "Decisions", "accepted", {"rationale": "It is quick."}),
+        ("Question", "Questions", "open", {}),
+        ("Attempt", "Attempts", "failed", {"state": "failed", "detail": "Timed out."}),
+        ("Hypothesis", "Hypotheses", "proposed", {}),
+        ("Observation", "Observations", "", {}),
+    ],
+)
+def test_the_host_adds_an_item_of_each_kind(
+    app: AppTest, kind: str, section: str, badge: str, more: dict[str, str]
+) -> None:
+    before = len(items(app, section))
+    write(app, kind, "Something new.", **more)
+    assert notice(app).startswith("Applied: revision 1")
+    added = items(app, section)
+    assert len(added) == before + 1
+    assert (added[-1]["text"], added[-1]["badge"], added[-1]["writer"]) == ("Something new.", badge, "host")
+    assert all(said in body(app) for said in more.values() if said != badge)
+
+
+def test_a_new_item_is_marked_and_the_form_is_empty_again(app: AppTest) -> None:
+    write(app, "Decision", "Wait for CI.", rationale="It is quick.")
+    assert app.session_state["selected_record"] == record_key("working-memory", "decision/decisions-1-0")
+    assert pane(app, "groups")["selected"] == app.session_state["selected_record"]
+    assert "decision decisions-1-0" in body(app)
+    assert [area.value for area in app.text_area if str(area.key).startswith("add_text_")] == [""]
+
+
+def test_a_patch_is_for_the_revision_that_the_page_was_drawn_from_and_has_an_id_of_its_own(
+    app: AppTest,
+) -> None:
+    write(app, "Question", "One?")
+    first = json.loads(app.session_state["last_patch"])
+    write(app, "Question", "Two?")
+    second = json.loads(app.session_state["last_patch"])
+    assert (first["expectedRevision"], second["expectedRevision"]) == (0, 1)
+    assert first["operationId"] != second["operationId"]
+    assert len(second["operations"]) == 1
+
+
+def test_the_change_is_on_the_compile_the_explain_and_the_data_page_at_once(app: AppTest) -> None:
+    write(app, "Observation", "The canary is healthy.")
+    app.switch_page("playground/app/pages/compile.py").run()
+    xml = next(
+        json.loads(element.proto.json)
+        for element in app.main
+        if element.type == "bidi_component" and "records" in json.loads(element.proto.json)
+    )
+    assert "The canary is healthy." in json.dumps(xml)
+    app.switch_page("playground/app/pages/explain.py").run()
+    app.segmented_control(key="entries_show").set_value("Selected").run()
+    assert "The canary is healthy." in set(app.dataframe[0].value["Record"])
+    app.switch_page("playground/app/pages/data.py").run()
+    app.segmented_control(key="data_kind").set_value("Working memory").run()
+    assert "The canary is healthy." in set(app.dataframe[0].value["Text"])
+
+
+def test_tasks_are_edited_made_active_moved_and_removed(app: AppTest) -> None:
+    write(app, "Task", "Build.")
+    write(app, "Task", "Test.")
+    mark(app, "task/tasks-1-0")
+    press(app, "Make active")
+    assert items(app, "Tasks")[0]["badge"] == "active"
+    press(app, "Move down")
+    assert [row["text"] for row in items(app, "Tasks")] == ["Test.", "Build."]
+    next(box for box in app.text_input if str(box.key).startswith("task_title_")).input("Build it.")
+    next(box for box in app.selectbox if str(box.key).startswith("task_state_")).set_value("done")
+    press(app, "Save the task")
+    tasks = snapshot_of(app).tasks
+    assert tasks is not None
+    assert [(task.id, task.title, task.status) for task in tasks.list] == [
+        ("tasks-2-1", "Test.", "pending"),
+        ("tasks-1-0", "Build it.", "done"),
+    ]
+    assert tasks.active_task_id == "tasks-1-0"
+    press(app, "Remove")
+    assert [row["text"] for row in items(app, "Tasks")] == ["Test."]
+
+
+def test_questions_attempts_and_hypotheses_are_settled(app: AppTest) -> None:
+    write(app, "Question", "Who is on call?")
+    next(box for box in app.text_input if str(box.key).startswith("answer_text_")).input("Ada.")
+    press(app, "Answer")
+    assert items(app, "Questions")[0]["badge"] == "answered"
+    assert "Ada." in body(app)
+    write(app, "Attempt", "Restarted.", state="in_progress")
+    next(box for box in app.selectbox if str(box.key).startswith("attempt_state_")).set_value("succeeded")
+    next(box for box in app.text_input if str(box.key).startswith("attempt_detail_")).input("At once.")
+    press(app, "Say how it went")
+    assert items(app, "Attempts")[0]["badge"] == "succeeded"
+    write(app, "Hypothesis", "It is the clock.")
+    press(app, "Confirm")
+    assert items(app, "Hypotheses")[0]["badge"] == "confirmed"
+
+
+def test_the_goal_is_set_anew_and_cleared(app: AppTest) -> None:
+    write(app, "Goal", "Deploy the mail service.")
+    assert items(app, "Goal")[0]["text"] == "Deploy the mail service."
+    mark(app, "goal")
+    press(app, "Clear the goal")
+    assert items(app, "Goal") == []
+
+
+# The model
+
+
+def test_the_model_proposes_a_decision_and_the_host_accepts_it(app: AppTest) -> None:
+    act_as(app, "model")
+    write(app, "Decision", "Wait for CI.")
+    assert items(app, "Decisions")[0]["badge"] == "proposed"
+    press(app, "Accept (host only)")
+    assert notice(app).startswith(
+        "Refused: forbidden, this writer may not do it: set-decision-status is for the host"
+    )
+    assert items(app, "Decisions")[0]["badge"] == "proposed"
+    act_as(app, "host")
+    press(app, "Accept")
+    row = items(app, "Decisions")[0]
+    assert (row["badge"], row["writer"], row["decided"]) == ("accepted", "model", "decided by the host")
+    act_as(app, "model")
+    press(app, "Remove (not its own)")
+    assert "has been decided by the host" in notice(app)
+
+
+@pytest.mark.parametrize("kind", ["Goal", "Constraint", "Task"])
+def test_what_only_the_host_may_set_is_marked_for_the_model_and_refused_when_tried(
+    app: AppTest, kind: str
+) -> None:
+    act_as(app, "model")
+    before = [pane(app, "groups")["groups"]]
+    write(app, kind, "Mine.")
+    assert notice(app).startswith("Refused: forbidden")
+    assert "is for the host alone. Nothing was changed." in notice(app)
+    assert [pane(app, "groups")["groups"]] == before
+    assert any(label.endswith(" (host only)") for label in labels(app))
+    assert [area.value for area in app.text_area if str(area.key).startswith("add_text_")] == ["Mine."]
+
+
+def test_a_model_that_accepts_its_own_decision_is_refused(app: AppTest) -> None:
+    act_as(app, "model")
+    write(app, "Decision", "Wait.", state="accepted")
+    assert "only the host makes one accepted" in notice(app)
+    assert items(app, "Decisions") == []
+
+
+# Refusals
+
+
+def test_a_text_that_is_too_long_is_refused_with_the_numbers(app: AppTest) -> None:
+    write(app, "Observation", "x" * 1_001)
+    assert notice(app).startswith("Refused: limit, too long or too many")
+    assert "1,001 characters, at most 1,000" in notice(app)
+
+
+def test_a_dropped_question_cannot_be_answered(app: AppTest) -> None:
+    write(app, "Question", "Why?")
+    press(app, "Drop")
+    next(box for box in app.text_input if str(box.key).startswith("answer_text_")).input("Because.")
+    press(app, "Answer")
+    assert notice(app).startswith("Refused: invalid-state")
+
+
+def test_a_form_without_text_sends_nothing(app: AppTest) -> None:
+    write(app, "Question", "   ")
+    assert notice(app) == "Nothing was sent: Write the text of the question first."
+    assert "last_patch" not in app.session_state
+
+
+def test_what_came_of_a_patch_can_be_dismissed(app: AppTest) -> None:
+    write(app, "Question", "Why?")
+    press(app, "Dismiss")
+    assert notice(app) == ""
+
+
+# Fill order and history
+
+
+def test_the_cut_line_moves_with_the_size_of_the_working_memory(app: AppTest) -> None:
+    for number in range(4):
+        write(app, "Observation", f"Observation {number} of some length, to fill the size.")
+    assert pane(app, "rows")["cut"] is None
+    app.slider(key="working_memory_tokens").set_value(64).run()
+    cut = pane(app, "rows")
+    assert cut["cut"] == 2
+    assert cut["cutLabel"] == "size 64"
+    assert [row["selected"] for row in cut["rows"]] == [True, True, False, False, False, False]
+    assert "The first below the cut line needs" in body(app)
+
+
+def test_the_history_shows_each_change_before_and_after(app: AppTest) -> None:
+    write(app, "Decision", "Wait for CI.")
+    press(app, "Revert")
+    page = body(app)
+    assert "<b>Revision 2</b><i>host</i><span>set-decision-status</span>" in page
+    assert "<span>status</span><em><del>accepted</del><ins>reverted</ins></em>" in page
+    assert page.index("Revision 2</b>") < page.index("Revision 1</b>")
+
+
+def test_a_compile_that_fails_leaves_the_editor_usable() -> None:
+    app = opened(project="deploy-demo", window="8010")
+    page = body(app)
+    assert "There is no compile to show" in page
+    write(app, "Question", "Why?")
+    assert items(app, "Questions")[0]["text"] == "Why?"
+
+
+# Nothing yet
+
+
+def _without_memory() -> None:
+    from dataclasses import replace
+
+    import streamlit as st
+
+    from playground.app.material import keep
+    from playground.app.shell import main
+    from playground.workspace import load_sample
+
+    if "emptied" not in st.session_state:
+        st.session_state["emptied"] = True
+        keep(replace(load_sample("deploy-demo"), working_memory=None, digest="sha256:without"))
+    main()
+
+
+@pytest.fixture
+def bare() -> AppTest:
+    app = AppTest.from_function(_without_memory, default_timeout=60)
+    app.query_params["project"] = "deploy-demo"
+    app.query_params["search"] = "lexical"
+    app.run()
+    app.switch_page(str(ROOT / PAGE)).run()
+    return app
+
+
+@pytest.mark.parametrize(("goal", "count"), [("Ship it.", 1), ("  ", 0)])
+def test_a_project_without_a_memory_gets_one_with_or_without_a_goal(
+    bare: AppTest, goal: str, count: int
+) -> None:
+    assert "No working memory yet" in body(bare)
+    next(area for area in bare.text_area if str(area.key).startswith("start_goal_")).input(goal)
+    press(bare, "Start working memory")
+    assert len(items(bare, "Goal")) == count
+    assert "revision 0" in body(bare)
+
+
+def test_a_goal_that_is_too_long_starts_nothing_and_is_explained(bare: AppTest) -> None:
+    next(area for area in bare.text_area if str(area.key).startswith("start_goal_")).input("x" * 4_001)
+    press(bare, "Start working memory")
+    assert "4,000" in notice(bare)
+    assert "No working memory yet" in body(bare)
+
+
+def test_a_sample_is_one_click_away(bare: AppTest) -> None:
+    press(bare, "Open bank-support")
+    assert bare.selectbox(key="project").value == "bank-support"
+    assert len(items(bare, "Tasks")) == 5
+
+
+# Hostile text
+
+
+def test_hostile_text_reaches_no_html_and_no_markdown(app: AppTest) -> None:
+    for kind in ("Goal", "Constraint", "Task", "Decision", "Question", "Attempt", "Hypothesis", "Observation"):
+        write(app, kind, HOSTILE)
+        assert notice(app).startswith("Applied")
+    page = body(app)
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert not [element for element in app.markdown if "bold" in element.value]
+    assert HOSTILE in {row["text"] for group in pane(app, "groups")["groups"] for row in group["rows"]}
+    assert not any("bold" in label for label in labels(app))
