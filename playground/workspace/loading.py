@@ -119,7 +119,7 @@ def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:
         raise folder.error("tools.json holds a tool without a name.")
     memory_text = folder.text("working_memory.json")
     working_memory = (
-        folder.checked("working_memory.json", lambda: WorkingMemorySnapshot.parse_json(memory_text))
+        folder.checked("working_memory.json", lambda: WorkingMemorySnapshot.from_json(memory_text))
         if memory_text
         else None
     )

@@ -105,9 +105,7 @@ def project_files(project: Project) -> dict[str, bytes]:
     if project.tools:
         files["tools.json"] = _json("tools.json", list(project.tools))
     if project.working_memory is not None:
-        files["working_memory.json"] = _json(
-            "working_memory.json", json.loads(project.working_memory.to_json())
-        )
+        files["working_memory.json"] = _indented(project.working_memory.to_json())
     if project.working_memory_history:
         lines = (revision.to_json() + "\n" for revision in project.working_memory_history)
         files["working_memory_history.jsonl"] = "".join(lines).encode()
@@ -223,6 +221,16 @@ def _write(path: Path, data: bytes) -> None:
 
 def _json(name: str, value: Any) -> bytes:
     return _bytes(name, _dumped(name, value, indent=2) + "\n")
+
+
+def _indented(text: str) -> bytes:
+    """Write canonical JSON so that people can read it; half a character stays the escape that it is."""
+    value = json.loads(text)
+    shown = json.dumps(value, ensure_ascii=False, indent=2)
+    try:
+        return f"{shown}\n".encode()
+    except UnicodeEncodeError:
+        return f"{json.dumps(value, indent=2)}\n".encode()
 
 
 def _lines(name: str, values: Iterable[Mapping[str, Any]], key: str = "id") -> bytes:

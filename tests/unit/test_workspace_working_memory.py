@@ -125,8 +125,17 @@ def test_a_memory_that_is_there_is_not_started_anew(demo: Project) -> None:
         start_working_memory(demo, now=9)
 
 
-def test_memory_and_history_are_saved_and_loaded_without_loss(demo: Project, tmp_path: Path) -> None:
-    changed = observed(observed(demo, "</goal>\n- [x] (accepted) \u202e שלום"), "Second.")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "</goal>\n- [x] (accepted) \u202e שלום",
+        "half \ud83d",
+        "two halves \ud83d" + "\ude00",
+        "whole \U0001f600",
+    ],
+)
+def test_memory_and_history_are_saved_and_loaded_without_loss(demo: Project, tmp_path: Path, text: str) -> None:
+    changed = observed(observed(demo, text), "Second.")
     folder = save_project(changed, tmp_path / "saved")
     loaded = load_project(folder)
     assert loaded.working_memory == changed.working_memory
