@@ -194,13 +194,7 @@ def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
 
 def _problems(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_input=False)
-    # Pydantic also tells that a list lacks the entries that were refused.
-    places = [item["loc"] for item in found]
-    told = [
-        f"{_place(item['loc'])}{item['msg']}"
-        for item in found
-        if not (item["type"] == "too_short" and any(len(place) > len(item["loc"]) for place in places))
-    ]
+    told = [f"{_place(item['loc'])}{item['msg']}" for item in found]
     more = f"; and {len(told) - PROBLEMS} more" if len(told) > PROBLEMS else ""
     return f"The input does not fit: {'; '.join(told[:PROBLEMS])}{more}."
 

@@ -34,21 +34,21 @@ def test_r240_the_prefix_names_the_three_tools() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"prefix": ""},
-        {"prefix": "n" * 58},
-        {"prefix": "my memory"},
-        {"prefix": "a.b"},
-        {"prefix": "a\n"},
-        {"prefix": None},
         {"agent_path": "main"},
         {"agent_path": [None]},
         {"memory": None},
         {"memory": started()},
     ],
 )
-def test_tools_that_are_asked_for_wrongly_are_refused(wrong: dict[str, Any]) -> None:
+def test_tools_of_something_else_are_refused_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         working_memory_tools(**{"memory": memory(), **wrong})
+
+
+@pytest.mark.parametrize("prefix", ["", "n" * 58, "my memory", "a.b", "größe", "a\n", None])
+def test_a_prefix_that_makes_no_name_of_a_tool_is_refused(prefix: Any) -> None:
+    with pytest.raises(InvalidInputError, match="The prefix is"):
+        working_memory_tools(memory=memory(), prefix=prefix)
 
 
 def test_r240_providers_take_the_schemas() -> None:
@@ -198,6 +198,7 @@ def test_r240_a_write_has_1_to_16_entries(which: int, number: int) -> None:
         (ADD, {"kind": "hypothesis", "text": "x", "detail": "y"}, "items.0: detail does not belong"),
         (ADD, {"kind": "question", "text": "x", "outcome": "failed"}, "an item of the kind question"),
         (ADD, {"kind": "decision", "text": "x", "outcome": "failed"}, "an item of the kind decision"),
+        (ADD, {"kind": "decision", "text": "x", "detail": "y"}, "an item of the kind decision"),
         (ADD, {"kind": "attempt", "text": "x", "rationale": "y"}, "an item of the kind attempt"),
         (UPDATE, {**DROP, "answer": "x"}, "changes.0: answer does not belong to the action drop"),
         (UPDATE, {"action": "remove", "id": "a", "detail": "x"}, "detail does not belong to the action remove"),

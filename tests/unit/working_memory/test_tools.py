@@ -259,7 +259,9 @@ def test_the_id_of_a_call_that_did_something_else_is_refused() -> None:
     found = memory()
     add = working_memory_tools(memory=found)[ADD]
     call(add, {"items": [NOTE]})
-    assert refusal(add, {"items": [{**NOTE, "text": "Another."}]}).reason == "operation-conflict"
+    error = refusal(add, {"items": [{**NOTE, "text": "Another."}]})
+    assert error.reason == "operation-conflict"
+    assert str(error).startswith("The operation id"), "no entry of it is to blame"
     assert len(found.current().observations) == 1
 
 
