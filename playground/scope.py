@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from playground.errors import InvalidInputError
-from playground.values import LARGEST_WHOLE_NUMBER, RecordedValue, TextLength
+from playground.fields import TextLength
+from playground.values import LARGEST_WHOLE_NUMBER, RecordedValue
 
 __all__ = ["MemoryScope", "MemorySourceRef", "SourceKind", "narrow"]
 

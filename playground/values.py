@@ -7,17 +7,14 @@ import math
 import operator
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self, SupportsFloat, TypeVar
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
 
 from playground.errors import InvalidInputError
 
-__all__ = ["RecordedValue", "TextLength", "Value", "as_float", "of_type", "shown", "whole_number"]
+__all__ = ["RecordedValue", "Value", "as_float", "of_type", "shown", "whole_number"]
 
 LARGEST_WHOLE_NUMBER = 2**53  # above it floats, and JSON readers that use them, no longer count by one
 
@@ -46,6 +43,9 @@ class Value(BaseModel):
             super().__init__(**data)
         except ValidationError as error:
             raise invalid_input(type(self), error) from None
+        except TypeError:
+            _check_keys(type(self), data)
+            raise
 
     @classmethod
     def parse(cls, data: Any) -> Self:
@@ -54,6 +54,9 @@ class Value(BaseModel):
             return cls.model_validate(data)
         except ValidationError as error:
             raise invalid_input(cls, error) from None
+        except TypeError:
+            _check_keys(cls, data)
+            raise
 
     @classmethod
     def parse_json(cls, text: str | bytes) -> Self:
@@ -118,38 +121,6 @@ class RecordedValue(Value):
                     remedy=f"This release reads version {version.default}.",
                 )
         return cls.parse(data)
-
-
-@dataclass(frozen=True, slots=True)
-class TextLength:
-    """Marks a field of type ``str`` and bounds it: ``Annotated[str, TextLength(1, 1000)]``; bytes are no text.
-
-    Pydantic's own bounds refuse a text with half of a character in it, which JSON can carry and texts of models
-    do hold.
-
-    Attributes:
-        at_least: Smallest number of code points.
-        at_most: Largest number of code points; unbounded unless given.
-    """
-
-    at_least: int = 0
-    at_most: int | None = None
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._check, core_schema.str_schema(strict=True))
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        bounds = {"minLength": self.at_least or None, "maxLength": self.at_most}
-        return {**handler(schema), **{name: bound for name, bound in bounds.items() if bound is not None}}
-
-    def _check(self, text: str) -> str:
-        if len(text) < self.at_least:
-            raise InvalidInputError(f"{len(text):,} characters, at least {self.at_least:,} are needed")
-        if self.at_most is not None and len(text) > self.at_most:
-            raise InvalidInputError(f"{len(text):,} characters, at most {self.at_most:,} are kept")
-        return text
 
 
 def invalid_input(value: type[BaseModel], error: ValidationError) -> InvalidInputError:
@@ -223,6 +194,22 @@ def as_float(number: SupportsFloat) -> float:
         return float(number)
     except OverflowError:
         return math.inf
+
+
+def _check_keys(value: type[BaseModel], data: Any) -> None:
+    """Refuse a key that is no text, at any depth; Python itself stumbles over one that should name a field."""
+    waiting, seen = [data], set[int]()
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, Mapping):
+            if not all(isinstance(key, str) for key in item):
+                raise InvalidInputError(f"{value.__name__}{_NOT_VALID}a key is no text.")
+            waiting += item.values()
+        elif isinstance(item, list | tuple):
+            waiting += item
 
 
 def _canonical(data: Any) -> str:

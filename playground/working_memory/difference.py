@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from playground.values import RecordedValue, TextLength
+from playground.fields import TextLength
+from playground.values import RecordedValue
 from playground.working_memory.items import ID_LENGTH, Count, Goal, MemoryItem, Milliseconds, Task, Writer
 
 if TYPE_CHECKING:

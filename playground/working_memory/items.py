@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from playground.fields import LISTED, TextLength
 from playground.scope import MemorySourceRef
-from playground.values import LARGEST_WHOLE_NUMBER, RecordedValue, TextLength
+from playground.values import LARGEST_WHOLE_NUMBER, RecordedValue
 
 __all__ = [
     "AttemptItem",
@@ -60,7 +61,7 @@ class _Changed(RecordedValue):
     """Who wrote the text."""
     revision: Count = 0
     """The snapshot revision that last changed it."""
-    sources: Annotated[tuple[MemorySourceRef, ...], Field(max_length=SOURCES)] = ()
+    sources: Annotated[tuple[MemorySourceRef, ...], LISTED, Field(max_length=SOURCES)] = ()
     """What it rests on, at most 16 references."""
     updated_at: Milliseconds = 0
     """When it changed last, in ms since the epoch."""
@@ -134,7 +135,7 @@ class Task(_Changed):
 class TaskList(RecordedValue):
     """The tasks and which of them is active."""
 
-    list: Annotated[tuple[Task, ...], Field(max_length=TASKS)]
+    list: Annotated[tuple[Task, ...], LISTED, Field(max_length=TASKS)]
     """At most 64 tasks, in the host's order."""
     active_task_id: str | None = None
     """The task being worked on."""

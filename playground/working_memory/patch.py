@@ -19,8 +19,9 @@ from pydantic import (
 
 from playground.digests import text_digest
 from playground.errors import InvalidInputError
+from playground.fields import LISTED, TextLength
 from playground.scope import MemorySourceRef
-from playground.values import RecordedValue, TextLength, shown
+from playground.values import RecordedValue, shown
 from playground.working_memory.items import (
     ID_LENGTH,
     Count,
@@ -58,7 +59,8 @@ MOST_OPERATIONS = 16  # of one patch
 
 _Filled = Annotated[str, TextLength(1)]
 _Text = Annotated[str, TextLength()]
-_Sources = tuple[MemorySourceRef, ...] | None  # what a text rests on; its writer where they are left out
+# What a text rests on; its writer where they are left out.
+_Sources = Annotated[tuple[MemorySourceRef, ...], LISTED] | None
 
 
 class _Operation(RecordedValue):
@@ -122,7 +124,7 @@ class SetTasks(_Operation):
     """Replace the task list; the active task stays active if it is still listed."""
 
     op: Literal["set-tasks"]
-    list: tuple[TaskInput, ...]
+    list: Annotated[tuple[TaskInput, ...], LISTED]
     """Titles, or ``{id?, title, status?, notes?}``, in the order in which they are shown."""
 
     @model_validator(mode="after")

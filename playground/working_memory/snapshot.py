@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from playground.errors import InvalidInputError
+from playground.fields import LISTED, TextLength
 from playground.scope import MemorySourceRef
-from playground.values import RecordedValue, TextLength, whole_number
+from playground.values import RecordedValue, whole_number
 from playground.working_memory.items import (
     ATTEMPTS,
     CONSTRAINTS,
@@ -65,21 +66,21 @@ class WorkingMemorySnapshot(RecordedValue):
     """What the task is for."""
     goal_ref: Annotated[str, TextLength(0, ID_LENGTH)] | None = None
     """Reference to a supervised goal, at most 256 characters."""
-    constraints: Annotated[tuple[MemoryItem, ...], Field(max_length=CONSTRAINTS)] = ()
+    constraints: Annotated[tuple[MemoryItem, ...], LISTED, Field(max_length=CONSTRAINTS)] = ()
     """The host's rules, at most 32."""
     tasks: TaskList | None = None
     """The task list."""
-    decisions: Annotated[tuple[DecisionItem, ...], Field(max_length=DECISIONS)] = ()
+    decisions: Annotated[tuple[DecisionItem, ...], LISTED, Field(max_length=DECISIONS)] = ()
     """At most 64."""
-    questions: Annotated[tuple[QuestionItem, ...], Field(max_length=QUESTIONS)] = ()
+    questions: Annotated[tuple[QuestionItem, ...], LISTED, Field(max_length=QUESTIONS)] = ()
     """At most 32."""
-    attempts: Annotated[tuple[AttemptItem, ...], Field(max_length=ATTEMPTS)] = ()
+    attempts: Annotated[tuple[AttemptItem, ...], LISTED, Field(max_length=ATTEMPTS)] = ()
     """At most 64."""
-    hypotheses: Annotated[tuple[HypothesisItem, ...], Field(max_length=HYPOTHESES)] = ()
+    hypotheses: Annotated[tuple[HypothesisItem, ...], LISTED, Field(max_length=HYPOTHESES)] = ()
     """At most 32."""
-    observations: Annotated[tuple[MemoryItem, ...], Field(max_length=OBSERVATIONS)] = ()
+    observations: Annotated[tuple[MemoryItem, ...], LISTED, Field(max_length=OBSERVATIONS)] = ()
     """At most 128."""
-    operations: Annotated[tuple[OperationRecord, ...], Field(max_length=JOURNAL)] = ()
+    operations: Annotated[tuple[OperationRecord, ...], LISTED, Field(max_length=JOURNAL)] = ()
     """The newest 256 applied patches, the oldest first."""
     created_at: Milliseconds = 0
     """In ms since the epoch."""

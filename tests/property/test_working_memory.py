@@ -270,7 +270,7 @@ JSON_LEAVES = st.one_of(
     ),
 )
 JSON_KEYS = ANY_TEXT | st.sampled_from(
-    ["op", "path", "id", "text", "list", "operations", "sources", "kind", "$deuzText"]
+    ["op", "path", "id", "text", "list", "operations", "sources", "kind", "$deuzText", 5, None, b"op"]
 )
 ANYTHING: st.SearchStrategy[Any] = st.recursive(
     JSON_LEAVES,
@@ -339,7 +339,7 @@ NULLABLE = {("set-goal", "text"), ("set-active-task", "id")}
 WRONG = {
     "text": (5, True, [], {}, "", b"x", ["x"]),
     "number": (True, 1.5, "1", -1, math.nan, [], {}, b"1"),
-    "list": (5, True, "x", {}, {"a": 1}),
+    "list": (5, True, "x", {}, {"a": 1}, {"a"}),
     "entry": (5, True, [], None, {}),
 }
 TEXT_FIELDS = ("text", "id", "answer", "title", "op", "operationId", "writer", "status", "outcome", "kind")
@@ -355,7 +355,8 @@ def broken(rng: Random, patch: Json) -> Json:
     field = rng.choice(list(place))
     match rng.choice(["surprise", "missing", "type", "type", "type", "count", "null"]):
         case "surprise":
-            place[rng.choice(["surprise", "revision", "decidedBy", "path", "TEXT", "\ud800", ""])] = "x"
+            names = ["surprise", "revision", "decidedBy", "path", "TEXT", "\ud800", "", 5, None, b"id"]
+            place[rng.choice(names)] = "x"
         case "missing":
             # Each of the four of a patch, the name of an operation and what it must say.
             required = list(patch) if place is patch else ["op", *REQUIRED[operation["op"]]]

@@ -14,7 +14,7 @@ from playground.memory.arguments import checked_choices, checked_flag, checked_n
 from playground.messages import Message
 from playground.retrieval.search import ChunkSearch
 from playground.sources import ChatRecord
-from playground.values import RecordedValue, TextLength, Value, shown, whole_number
+from playground.values import RecordedValue, Value, shown, whole_number
 from tests.host import Spy, step
 
 
@@ -257,27 +257,11 @@ def test_a_value_that_cannot_be_shown_is_refused_like_any_other(name: str, value
         ENTRY_POINTS[name](value)
 
 
-class Label(RecordedValue):
-    """A bounded text, for these tests."""
-
-    text: Annotated[str, TextLength(2, 3)]
-    more: Annotated[str, TextLength()] | None = None
-
-
-@pytest.mark.parametrize("text", ["ab", "abc", "\ud83d!", "\ud83d\ude00", "\U0001f600\U0001f600\U0001f600"])
-def test_a_text_of_bounded_length_may_hold_halves_of_characters(text: str) -> None:
-    label = Label(text=text, more="\ud800")
-    assert label.text == text
-    assert Label.from_json(label.to_json()) == label
-
-
-@pytest.mark.parametrize("text", ["", "a", "abcd", b"ab", bytearray(b"ab"), 12, True, None, ["ab"]], ids=repr)
-def test_a_text_of_another_length_or_type_is_refused(text: Any) -> None:
-    with pytest.raises(InvalidInputError, match="text"):
-        Label(text=text)
-
-
-def test_the_schema_of_a_bounded_text_states_its_bounds() -> None:
-    properties = Label.model_json_schema()["properties"]
-    assert properties["text"] == {"title": "Text", "type": "string", "minLength": 2, "maxLength": 3}
-    assert properties["more"]["anyOf"][0] == {"type": "string"}
+def test_a_key_that_is_no_text_is_the_callers_mistake_at_any_depth() -> None:
+    for data in ({5: "x"}, {"width": 1, None: 2}, {"width": 1, b"name": "x"}):
+        with pytest.raises(InvalidInputError, match="no text"):
+            Size.parse(data)
+    with pytest.raises(InvalidInputError, match="no text"):
+        Note.parse({"sizes": [{5: 1}]})
+    with pytest.raises(InvalidInputError, match="no text"):
+        Note(sizes=[{5: 1}])

@@ -494,6 +494,9 @@ MALFORMED: list[Any] = [
     {"op": "remove-item", "id": ""},
     {"op": "set-active-task"},
     {"op": "set-tasks", "list": "one"},
+    {"op": "set-tasks", "list": {"one", "two"}},  # a set has no order
+    {"op": "add-observation", "text": "x", "sources": {"tool": 1}.keys()},
+    {"op": "set-goal", "text": "g", 5: "x"},
     {"op": "set-tasks", "list": [""]},
     {"op": "set-tasks", "list": [{"title": "t", "writer": "model"}]},
     {"op": "set-tasks", "list": [{"id": "a", "title": "t"}, {"id": "a", "title": "u"}]},
@@ -504,7 +507,7 @@ MALFORMED: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("operation", MALFORMED, ids=lambda operation: json.dumps(operation)[:60])
+@pytest.mark.parametrize("operation", MALFORMED, ids=lambda operation: f"{operation}"[:60])
 def test_r231_r232_a_malformed_operation_is_the_callers_mistake(operation: Any) -> None:
     memory = after(start(), *EVERY_LIST)
     with pytest.raises(InvalidInputError):
