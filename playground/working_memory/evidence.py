@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain
 
 from playground.digests import text_digest
 from playground.errors import ToolExecutionError
@@ -16,7 +15,6 @@ from playground.scope import MemorySourceRef
 from playground.tokens import compact_json
 from playground.tools import ToolContext
 from playground.values import shown
-from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["Evidence"]
 
@@ -45,28 +43,16 @@ class Evidence:
                 elif isinstance(part, ToolResultPart) and part.tool_use_id in self._results:
                     self._results[part.tool_use_id] = part
 
-    def sources(
-        self, ids: Sequence[str], *, text: str, repeated_in: WorkingMemorySnapshot | None
-    ) -> tuple[MemorySourceRef, ...]:
-        """Return a reference for each different id, in order.
+    def sources(self, ids: Sequence[str]) -> tuple[MemorySourceRef, ...]:
+        """Return a reference for each different id, in order."""
+        return tuple(map(self._source, dict.fromkeys(ids)))
 
-        Args:
-            ids: The calls that an item cites.
-            text: The item's text.
-            repeated_in: The memory, where the citing call has been applied to it before. It must say the same
-                as at first then, though the history may have been compacted since.
+    def check(self, ids: Sequence[str]) -> None:
+        """Check that every id may be cited.
 
         Raises:
-            ToolExecutionError: At first, for the citing call itself, and for an id that no call has;
-                ``evidence``.
+            ToolExecutionError: For the citing call itself, and for an id that no call has; ``evidence``.
         """
-        if repeated_in is None:
-            self._check(ids)
-        different = list(dict.fromkeys(ids))
-        recorded = _recorded(repeated_in, text, different) if repeated_in and ids else ()
-        return recorded or tuple(map(self._source, different))
-
-    def _check(self, ids: Sequence[str]) -> None:
         for call_id in ids:
             if call_id == self._own:
                 message = f"The evidence {shown(call_id)} is this very call."
@@ -84,14 +70,3 @@ class Evidence:
         text = "" if result is None else result if isinstance(result, str) else compact_json(result)
         digest = text_digest(text) if text and not _PRUNED.fullmatch(text) else None
         return MemorySourceRef(kind="tool", tool_call_id=call_id, digest=digest)
-
-
-def _recorded(snapshot: WorkingMemorySnapshot, text: str, ids: Sequence[str]) -> tuple[MemorySourceRef, ...]:
-    """Return the references of the item with this text that cites these calls; none where it was removed."""
-    items = chain(
-        snapshot.decisions, snapshot.questions, snapshot.attempts, snapshot.hypotheses, snapshot.observations
-    )
-    for item in items:
-        if item.text == text and [source.tool_call_id for source in item.sources] == ids:
-            return item.sources
-    return ()

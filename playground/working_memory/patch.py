@@ -321,5 +321,20 @@ class WorkingMemoryPatch(RecordedValue):
 
     @property
     def digest(self) -> str:
-        """``sha256:<hex>`` of the writer and the operations; id and revision are left out."""
-        return text_digest(self.model_copy(update={"operation_id": "", "expected_revision": 0}).to_json())
+        """``sha256:<hex>`` of the writer and the operations.
+
+        Operation id and revision are left out, and digests of sources: they say what could be read of a source
+        at the time, and the same patch may be sent again when less can be read.
+        """
+        operations = tuple(map(_without_source_digests, self.operations))
+        same = {"operation_id": "", "expected_revision": 0, "operations": operations}
+        return text_digest(self.model_copy(update=same).to_json())
+
+
+def _without_source_digests(operation: Operation) -> Operation:
+    sources = getattr(operation, "sources", None)
+    if not sources:
+        return operation
+    return operation.model_copy(
+        update={"sources": tuple(source.model_copy(update={"digest": None}) for source in sources)}
+    )

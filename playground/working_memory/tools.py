@@ -36,9 +36,6 @@ _UNREAD: dict[str, Any] = {
     "tasks": {"list_revision": True, "list": {"__all__": _HIDDEN}},
 }
 
-# Of the memory, where the call has been applied to it before.
-_Operations = Callable[[WorkingMemorySnapshot | None], Sequence[Mapping[str, Any]]]
-
 READ = (
     "Read your working memory as it is kept: its revision, and every item with id, status and writer, also the "
     "items that were left out of the request for lack of room. You may change the items whose writer is model, "
@@ -93,20 +90,19 @@ def working_memory_tools(
         _check_owner(context, owner, tool=names[1])
         wanted = AddInput.read(data, tool=names[1])
         evidence = Evidence(context, tool=names[1])
+        cited = [call_id for item in wanted.items for call_id in item.evidence or ()]
+        operations = [item.operation(evidence.sources(item.evidence or ())) for item in wanted.items]
 
-        def operations(repeated_in: WorkingMemorySnapshot | None) -> Sequence[Mapping[str, Any]]:
-            return [
-                item.operation(evidence.sources(item.evidence or (), text=item.text, repeated_in=repeated_in))
-                for item in wanted.items
-            ]
+        def check() -> None:
+            evidence.check(cited)
 
-        return await _write(memory, operations, context, tool=names[1], field="items")
+        return await _write(memory, operations, context, tool=names[1], field="items", check=check)
 
     async def update(data: Any, context: ToolContext) -> Mapping[str, Any]:
         _check_owner(context, owner, tool=names[2])
         wanted = UpdateInput.read(data, tool=names[2])
         operations = [change.operation() for change in wanted.changes]
-        return await _write(memory, lambda _: operations, context, tool=names[2], field="changes")
+        return await _write(memory, operations, context, tool=names[2], field="changes")
 
     return (
         Tool(names[0], READ, ReadInput.parameters(), read, replay="idempotent"),
@@ -116,18 +112,26 @@ def working_memory_tools(
 
 
 async def _write(
-    memory: WorkingMemoryHandle, operations: _Operations, context: ToolContext, *, tool: str, field: str
+    memory: WorkingMemoryHandle,
+    operations: Sequence[Mapping[str, Any]],
+    context: ToolContext,
+    *,
+    tool: str,
+    field: str,
+    check: Callable[[], None] | None = None,
 ) -> Mapping[str, Any]:
     operation_id = _operation_id(tool, context)
     for _ in range(TRIES):
         context.raise_if_cancelled()
         snapshot = await called(memory.current)
-        repeated = any(record.operation_id == operation_id for record in snapshot.operations)
+        # A call that comes again was checked when it came first; its history may have been compacted since.
+        if check is not None and all(record.operation_id != operation_id for record in snapshot.operations):
+            check()
         patch = WorkingMemoryPatch(
             operation_id=operation_id,
             expected_revision=snapshot.revision,
             writer="model",
-            operations=operations(snapshot if repeated else None),
+            operations=operations,
         )
         context.raise_if_cancelled()
         match await called(memory.apply, patch):

@@ -573,3 +573,12 @@ def test_snapshot_and_patch_are_taken_as_plain_json_too() -> None:
     patch = {"operationId": "a", "expectedRevision": 1, "writer": "host", "operations": [OBSERVE]}
     same = apply_working_memory_patch(json.loads(memory.to_json()), patch, now=5)
     assert same.snapshot == apply_working_memory_patch(memory, patch, now=5).snapshot
+
+
+def test_r229_what_could_be_read_of_a_source_makes_no_other_patch() -> None:
+    cites = {"kind": "tool", "toolCallId": "a", "digest": "sha256:" + "0" * 64}
+    memory = after(start(), {**OBSERVE, "sources": [cites]}, operation_id="once")
+    bare = {name: value for name, value in cites.items() if name != "digest"}
+    assert patched(memory, {**OBSERVE, "sources": [bare]}, operation_id="once").status == "duplicate"
+    other = {**bare, "toolCallId": "b"}
+    assert refused(memory, {**OBSERVE, "sources": [other]}, operation_id="once").reason == "operation-conflict"

@@ -121,23 +121,7 @@ def test_r241_a_replay_is_recognised_though_its_evidence_has_left_the_history(
                 "operation_id": "r",
                 "expected_revision": 2,
                 "writer": "host",
-                "operations": [{"op": "remove-item", "id": "observations-2-0"}],
+                "operations": [{"op": "remove-item", "id": f"observations-{n}-0"} for n in (1, 2)],
             }
         )
     assert call(add, data, messages=later)["status"] == "duplicate"
-
-
-@pytest.mark.parametrize(
-    "earlier",
-    [
-        {**NOTE, "text": "Another.", "evidence": ["a"]},
-        {**NOTE, "evidence": ["b"]},
-        {**NOTE, "evidence": ["a", "b"]},
-    ],
-)
-def test_r241_a_replay_finds_its_own_item_among_those_that_are_like_it(earlier: dict[str, Any]) -> None:
-    add = working_memory_tools(memory=memory())[ADD]
-    call(add, {"items": [earlier]}, call_id="call-0", messages=used("a", "b"))
-    data = {"items": [{**NOTE, "evidence": ["a"]}]}
-    call(add, data, messages=used("a", results={"a": "Red."}))
-    assert call(add, data) == {"status": "duplicate", "revision": 2}
