@@ -69,6 +69,8 @@ def histories(draw: st.DrawFn, *, texts: Texts | None = None, steps: int = 24) -
     for number in range(draw(st.integers(1, steps))):
         patch = random_patch(rng, snapshot, number, [step.patch for step in done], texts or some_text)
         now = 10 + number
+        if rng.random() < 0.5 and size_of(snapshot) > SNAPSHOT_BYTES - 3_200:
+            patch = _up_to_the_limit(rng, snapshot, number, now)
         expected = apply_by_the_rules(snapshot, patch, now)
         snapshot = expected.snapshot
         done.append(Step(patch, now, expected))
@@ -130,7 +132,7 @@ def random_start(rng: Random) -> Json:
         record = {"operationId": f"old-{number}", "revision": number + 1, "digest": "sha256:" + "0" * 64}
         snapshot["operations"].append(record)
     if len(snapshot["observations"]) < 10 and rng.random() < 0.1:
-        _fill_up_to_the_size_limit(snapshot, spare=rng.choice([0, 1_500, 4_000]))
+        _fill_up_to_the_size_limit(snapshot, spare=rng.choice([0, 400, 3_000]))
     return snapshot
 
 
@@ -173,6 +175,22 @@ def _fill_up_to_the_size_limit(snapshot: Json, *, spare: int) -> None:
     left = SNAPSHOT_BYTES - spare - size_of(snapshot)
     for number in range(10, 10 + left // 3_160):
         snapshot["observations"].append({**_standing("observations", number), "text": "日" * 1_000})
+
+
+def _up_to_the_limit(rng: Random, snapshot: Json, number: int, now: int) -> Json:
+    """One text that takes all the bytes that are left, or one byte more."""
+    operation = {"op": "add-observation", "text": "x"}
+    patch = {
+        "operationId": f"full-{number}",
+        "expectedRevision": snapshot["revision"],
+        "writer": "host",
+        "operations": [operation],
+    }
+    expected = apply_by_the_rules(snapshot, patch, now)
+    if expected.status == "applied":
+        wide, narrow = divmod(SNAPSHOT_BYTES - size_of(expected.snapshot) + rng.choice([0, 1, 1, 1]), 3)
+        operation["text"] = "日" * wide + "x" * (narrow + 1)
+    return patch
 
 
 def random_patch(
