@@ -35,6 +35,7 @@ from playground.errors import (
     InvalidRequestError,
     PlaygroundError,
     SourceError,
+    ToolExecutionError,
 )
 from playground.memory import InMemoryMemoryStore, MemorySession
 from playground.messages import Message, ToolResultPart, ToolUsePart
@@ -51,7 +52,16 @@ from playground.sources import (
     TranscriptSource,
 )
 from playground.tokens import ANTHROPIC_TOOL_FRAMING_TOKENS, TokenEstimator
-from playground.working_memory import WorkingMemorySnapshot, create_working_memory
+from playground.tools import Tool, ToolContext
+from playground.working_memory import (
+    InMemoryWorkingMemory,
+    WorkingMemoryHandle,
+    WorkingMemoryPatch,
+    WorkingMemorySnapshot,
+    apply_working_memory_patch,
+    create_working_memory,
+    working_memory_tools,
+)
 
 __all__ = [
     "ANTHROPIC_TOOL_FRAMING_TOKENS",
@@ -77,6 +87,7 @@ __all__ = [
     "ContextSourceRequest",
     "InMemoryChatStore",
     "InMemoryMemoryStore",
+    "InMemoryWorkingMemory",
     "InvalidInputError",
     "InvalidRequestError",
     "MandatorySource",
@@ -96,10 +107,16 @@ __all__ = [
     "SourceError",
     "SourceResult",
     "TokenEstimator",
+    "Tool",
+    "ToolContext",
+    "ToolExecutionError",
     "ToolResultPart",
     "ToolUsePart",
     "TranscriptSource",
+    "WorkingMemoryHandle",
+    "WorkingMemoryPatch",
     "WorkingMemorySnapshot",
+    "apply_working_memory_patch",
     "binding_constraint",
     "compile_context",
     "compile_offers",
@@ -111,4 +128,5 @@ __all__ = [
     "request_messages",
     "without_blocks",
     "without_records",
+    "working_memory_tools",
 ]

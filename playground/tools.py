@@ -16,6 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from playground.cancel import CancelToken
+from playground.concurrency import run_sync
 from playground.errors import InvalidInputError, ToolExecutionError
 from playground.messages import Message, as_messages
 from playground.values import shown, whole_number
@@ -111,6 +112,13 @@ class Tool:
                 f"The tool {self.name} has the replay {shown(self.replay)}.",
                 remedy="Leave it out, or say idempotent.",
             )
+
+    def execute_sync(self, data: Any, context: ToolContext) -> Mapping[str, Any]:
+        """Carry a call out from synchronous code; see ``execute``."""
+        return run_sync(self._executed(data, context))
+
+    async def _executed(self, data: Any, context: ToolContext) -> Mapping[str, Any]:
+        return await self.execute(data, context)
 
     def schema(self) -> dict[str, Any]:
         """Return name, description and parameters, as the exports and ``TokenEstimator.overhead`` take them."""

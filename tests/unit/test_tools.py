@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -181,3 +182,16 @@ def test_what_a_model_is_told_is_bounded_and_encodes_whatever_it_sent() -> None:
         assert len(str(caught.value)) <= TOOL_MESSAGE_LENGTH
         assert "\n" not in str(caught.value)
         str(caught.value).encode()
+
+
+def test_a_tool_is_carried_out_from_synchronous_code_too_even_inside_a_running_loop() -> None:
+    async def echo(data: Any, context: ToolContext) -> Mapping[str, Any]:
+        return {"data": data, "step": context.model_step}
+
+    tool = Tool("echo", "Echoes.", {"type": "object"}, echo)
+    context = ToolContext(tool_call_id="c", model_step=2)
+
+    async def notebook() -> Mapping[str, Any]:
+        return tool.execute_sync("x", context)
+
+    assert asyncio.run(notebook()) == {"data": "x", "step": 2}
