@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from playground.app import data_markup, markup
-from playground.app.components import document_text
+from playground.app.components import document_text, record_table
+from playground.app.controls import apply_control
 from playground.app.material import discard, keep, own_project
 from playground.app.notices import show_notice
 from playground.app.projects import added_ids, load_project, project_names
@@ -31,7 +32,6 @@ __all__ = ["add_panel", "projects_panel", "report", "tables_panel", "tiles"]
 FILE_LIMIT = 50 * 1024 * 1024  # bytes of one upload; the server refuses larger ones (config.toml)
 PASTE_LIMIT = 1_000_000  # characters
 TABLE_HEIGHT = 456  # px
-MANY_ROWS = 14  # more than these scroll
 DOCUMENT_TYPES = ["md", "markdown", "txt", "json", "jsonl"]
 KINDS = ("Documents", "Memories")
 
@@ -123,28 +123,33 @@ _PLACEHOLDERS = {
 }
 
 
-_NUMBERS = ("Tokens", "Chunks", "Body", "Revision", "Turn")
-_WIDTHS = {"Title": 280, "Memory": 360, "Text": 320, "Description": 300, "Note": 150, "Chat": 150, "Skill": 160}
+_WIDTHS = {
+    "Title": 240, "Memory": 280, "Chat": 130, "Skill": 140, "Section": 84, "Turn": 40, "Role": 64,
+    "Text": 280, "Description": 240, "Chunks": 48, "Tokens": 52, "Body": 48, "Note": 150, "Kind": 76,
+    "Origin": 68, "Shown": 84, "Revision": 58, "Recorded": 76, "Id": 140, "File": 140,
+}  # fmt: skip
+"""Least width of each column, in px."""
+_GROW = ("Title", "Memory", "Text", "Description")
 
 
 def _table(table: DataTable) -> int:
+    """Show a table and return the row whose text is shown beside it."""
     markup.head(table.name, " · ".join(filter(None, [table.total, table.odd])))
-    event = st.dataframe(
+    marked = f"row_{table.name}"
+    picked = st.session_state.get(marked)
+    row = table.ids.index(picked) if picked in table.ids else 0
+    record_table(
         table.frame,
+        keys=table.ids,
+        widths=_WIDTHS,
+        grows=next(name for name in _GROW if name in table.frame),
+        label=table.name,
+        selected=table.ids[row],
+        on_pick=lambda record: apply_control(marked, record),
         key=f"table_{table.name}",
-        hide_index=True,
-        height=TABLE_HEIGHT if len(table.texts) > MANY_ROWS else "content",
-        on_select="rerun",
-        selection_mode="single-cell",
-        row_height=28,
-        column_config={
-            **{name: st.column_config.NumberColumn(format="%,d", width=64) for name in _NUMBERS},
-            **{name: st.column_config.TextColumn(width=width) for name, width in _WIDTHS.items()},
-        },
+        height=TABLE_HEIGHT,
     )
-    cells = event.selection.cells
-    row = cells[0][0] if cells else 0
-    return row if row < len(table.texts) else 0
+    return row
 
 
 def _add(project: Project, kind: str, files: list[tuple[str, bytes]], pasted: str) -> None:

@@ -7,26 +7,32 @@ from collections.abc import Iterable
 import streamlit as st
 
 from playground.app import explain_markup, markup
+from playground.app.components import record_table
 from playground.app.controls import Settings, apply_controls
 from playground.app.explaining import entry_number, explained, pick_entry
 from playground.app.services import Compiled
-from playground.views.entries import EntriesTable, entries_table
+from playground.views.entries import entries_table
 from playground.views.knobs import KnobName
 from playground.views.panes import Shown
 from playground.views.record_key import record_key
-from playground.views.words import REASONS
+from playground.views.words import REASONS, plural
 
 __all__ = ["entries_panel", "explanation_panel"]
 
 SHOWN: dict[str, Shown] = {"All": "all", "Selected": "selected", "Excluded": "excluded"}
-TABLE_HEIGHT = 640  # px, as the panes of the Compile page
-MANY_ROWS = 21  # more than these scroll
 EVERYTHING = "Everything got in: nothing is left out."
-MARKED = "Record"  # column whose cell is marked in the row of the explained entry
+WIDTHS = {"Record": 196, "Kind": 92, "Score": 44, "Tokens": 52, "Reason": 84, "From": 260}  # px
+CHOSEN = "entries_show_chosen"
+"""Session state: whether somebody chose which entries to show."""
 
 
 def entries_panel(found: Compiled) -> None:
     """Show the manifest's entries, filtered; a click on one explains it."""
+    entries = found.package.manifest.entries
+    everything = all(entries.column("selected"))
+    if not st.session_state.get(CHOSEN):
+        # What was left out comes first, unless there is nothing of it.
+        st.session_state["entries_show"] = "All" if everything else "Excluded"
     heading = st.container()
     with st.container(key="entries_head", horizontal=True, vertical_alignment="center", gap="small"):
         words = st.text_input(
@@ -46,28 +52,48 @@ def entries_panel(found: Compiled) -> None:
             label_visibility="collapsed",
             persist_state="session",
         )
-        shown = st.segmented_control(
+        chosen = st.segmented_control(
             "Show",
             list(SHOWN),
-            default="Excluded",
             key="entries_show",
             required=True,
+            on_change=_choose,
             label_visibility="collapsed",
             persist_state="session",
         )
+    shown = SHOWN[chosen or "All"]
     table = entries_table(
-        found.package.manifest, found.retrieval.texts, shown=SHOWN[shown], reason=reason, words=words
+        found.package.manifest, found.retrieval.texts, shown=shown, reason=reason, words=words
     )
     marked = entry_number(found)
+    all_in = everything and marked is not None and shown == "excluded"
     hidden = marked is not None and marked not in table.numbers
+    note = "all selected" if all_in else "the filter hides the explained one" if hidden else ""
+    total = plural(len(entries), ("entry", "entries")) if all_in else table.total
     with heading:
         # In the head: a line of its own would move the table whenever it comes or goes.
-        markup.head("Manifest", f"{table.total}; the filter hides the explained one" if hidden else table.total)
+        markup.head("Manifest", f"{total}; {note}" if note else total)
     if not table.numbers:
-        all_in = SHOWN[shown] == "excluded" and all(found.package.manifest.entries.column("selected"))
-        markup.caption(EVERYTHING if all_in and marked is not None else "No entry passes this filter.")
+        markup.caption(EVERYTHING if all_in else "No entry passes this filter.")
         return
-    _table(table, found, marked)
+
+    def picked(key: str) -> None:
+        if key.isdecimal() and int(key) < len(entries):
+            entry = entries[int(key)]
+            pick_entry(int(key), record_key(entry.source, entry.record_id))
+
+    record_table(
+        table.frame,
+        keys=[str(number) for number in table.numbers],
+        widths=WIDTHS,
+        grows="Record",
+        label="Manifest",
+        selected=None if marked is None else str(marked),
+        on_pick=picked,
+        key="entries",
+        slots=table.slots,
+        chip="Reason",
+    )
 
 
 def explanation_panel(found: Compiled, settings: Settings) -> None:
@@ -95,40 +121,11 @@ def explanation_panel(found: Compiled, settings: Settings) -> None:
         explain_markup.before(view)
 
 
+def _choose() -> None:
+    st.session_state[CHOSEN] = True
+
+
 def _apply(positions: Iterable[tuple[KnobName, float]], number: int, key: str) -> None:
     """Put controls to positions; the record they let in stays the explained one."""
     pick_entry(number, key)
     apply_controls(positions)
-
-
-def _table(table: EntriesTable, found: Compiled, marked: int | None) -> None:
-    # Rows stand for other entries once the filter lets others through.
-    key = f"entries_{hash(table.numbers)}"
-    cells = [(table.numbers.index(marked), MARKED)] if marked in table.numbers else []
-    st.session_state[key] = {"selection": {"rows": [], "columns": [], "cells": cells}}
-
-    def picked() -> None:
-        cells = st.session_state[key].selection.cells
-        if cells and cells[0][0] < len(table.numbers):
-            number = table.numbers[cells[0][0]]
-            entry = found.package.manifest.entries[number]
-            pick_entry(number, record_key(entry.source, entry.record_id))
-
-    st.dataframe(
-        table.frame,
-        key=key,
-        hide_index=True,
-        height=TABLE_HEIGHT if len(table.numbers) > MANY_ROWS else "content",
-        on_select=picked,
-        selection_mode="single-cell",
-        row_height=28,
-        placeholder="",
-        column_config={
-            "Record": st.column_config.TextColumn(width=206),
-            "Kind": st.column_config.TextColumn(width=82),
-            "Score": st.column_config.NumberColumn(format="%.2f", width=54),
-            "Tokens": st.column_config.NumberColumn(format="%,d", width=62),
-            "Reason": st.column_config.TextColumn(width=88),
-            "From": st.column_config.TextColumn(width=300),
-        },
-    )

@@ -9,9 +9,10 @@ import pandas as pd
 from playground.compiler.manifest import ContextManifest, ManifestEntry, Reason
 from playground.views.direction import without_overrides
 from playground.views.knob_action import sentence_case
+from playground.views.palette import Slot
 from playground.views.panes import Shown
 from playground.views.record_text import RecordTexts
-from playground.views.words import KIND_LABELS, plural
+from playground.views.words import KIND_LABELS, entry_slot, plural
 
 __all__ = ["EntriesTable", "entries_table"]
 
@@ -24,6 +25,8 @@ class EntriesTable:
     """Numbers stay numbers, so that the table sorts them; all else is finished text."""
     numbers: tuple[int, ...]
     """Which entry of the manifest each row is."""
+    slots: tuple[Slot, ...]
+    """The colour of each row: its kind's, and another one where it is mandatory or left out."""
     total: str
     """``96 of 139 entries``."""
 
@@ -47,6 +50,7 @@ def entries_table(
     """
     wanted = words.casefold().split()
     numbers = []
+    slots = []
     rows = []
     for number, entry in enumerate(manifest.entries):
         if shown != "all" and entry.selected != (shown == "selected"):
@@ -57,11 +61,15 @@ def entries_table(
         if wanted and not all(word in f"{title} {origin} {entry.record_id}".casefold() for word in wanted):
             continue
         numbers.append(number)
+        slots.append(entry_slot(entry))
         rows.append((title, KIND_LABELS[entry.kind], entry.score, entry.tokens, entry.reason, origin))
     frame = pd.DataFrame(rows, columns=["Record", "Kind", "Score", "Tokens", "Reason", "From"])
     total = plural(len(manifest.entries), ("entry", "entries"))
     return EntriesTable(
-        frame, tuple(numbers), total if len(rows) == len(manifest.entries) else f"{len(rows):,} of {total}"
+        frame,
+        tuple(numbers),
+        tuple(slots),
+        total if len(rows) == len(manifest.entries) else f"{len(rows):,} of {total}",
     )
 
 

@@ -17,6 +17,7 @@ from playground.app.material import _shelf
 from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.embedding_cache import EmbeddingCache
 from playground.workspace import Project, load_sample
+from tests.app.tables import table_of, tables_of
 from tests.app.test_embedding_job import LengthModel, StepModel
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +62,7 @@ def _add(app: AppTest, kind: str, text: str) -> None:
 def _table(app: AppTest, kind: str) -> Any:
     app.segmented_control(key="data_kind").set_value(kind).run()
     assert not app.exception
-    return app.dataframe[0].value
+    return table_of(app)
 
 
 def _preview(app: AppTest) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def test_it_opens_on_the_projects_with_counts_totals_and_a_preview(app: AppTest)
     assert "Deploy demo" in page
     assert "<strong>2</strong>" in page
     assert "2 chunks · " in page
-    assert list(app.dataframe[0].value["Title"]) == ["Release checklist", "Rolling back"]
+    assert list(table_of(app)["Title"]) == ["Release checklist", "Rolling back"]
     assert _preview(app)["pieces"][0]["border"].startswith("Chunk 0 · ")
 
 
@@ -86,7 +87,7 @@ def test_each_kind_has_its_table(app: AppTest, kind: str, rows: int) -> None:
 
 def test_a_kind_without_records_says_so(app: AppTest) -> None:
     app.segmented_control(key="data_kind").set_value("Past chats").run()
-    assert not app.dataframe
+    assert not tables_of(app)
     assert "This project holds no past chats." in _html(app)
 
 
@@ -96,7 +97,7 @@ def test_pasted_documents_join_the_project_and_the_compile(app: AppTest) -> None
         "Documents",
         json.dumps({"id": "billing", "title": "Billing", "text": "How to ship the billing service."}),
     )
-    assert list(app.dataframe[0].value["Note"]) == ["added", "", ""]
+    assert list(table_of(app)["Note"]) == ["added", "", ""]
     assert "1 document read" in _html(app)
     app.switch_page("playground/app/pages/compile.py").run()
     assert not app.exception
@@ -126,7 +127,7 @@ def test_hostile_text_reaches_no_html(app: AppTest) -> None:
 def test_unreadable_text_is_named_with_a_remedy_and_nothing_else_is_lost(app: AppTest) -> None:
     _add(app, "Documents", '{"id": "x", "text": "first"}\n{"id": broken')
     assert "was not loaded" in _html(app)
-    assert list(app.dataframe[0].value["Title"]) == ["Release checklist", "Rolling back"]
+    assert list(table_of(app)["Title"]) == ["Release checklist", "Rolling back"]
 
 
 def test_one_unreadable_upload_leaves_the_others(app: AppTest) -> None:
@@ -138,7 +139,7 @@ def test_one_unreadable_upload_leaves_the_others(app: AppTest) -> None:
         ]
     )
     next(button for button in app.button if button.label == "Add documents").click().run()
-    assert list(app.dataframe[0].value["Title"])[:2] == ["Good", "latin"]
+    assert list(table_of(app)["Title"])[:2] == ["Good", "latin"]
     page = _html(app)
     assert "picture.txt was not loaded" in page
     assert "Export it as Markdown, text, JSON or JSON Lines" in page
@@ -152,9 +153,9 @@ def test_nothing_chosen_says_what_to_do(app: AppTest) -> None:
 
 def test_additions_can_be_undone(app: AppTest) -> None:
     _add(app, "Documents", "Something new.")
-    assert len(app.dataframe[0].value) == 3
+    assert len(table_of(app)) == 3
     next(button for button in app.button if button.label == "Undo additions").click().run()
-    assert len(app.dataframe[0].value) == 2
+    assert len(table_of(app)) == 2
 
 
 def test_a_notice_can_be_dismissed(app: AppTest) -> None:
@@ -166,7 +167,7 @@ def test_a_notice_can_be_dismissed(app: AppTest) -> None:
 def test_opening_another_project_switches_everything(app: AppTest) -> None:
     app.button(key="open_bank-support").click().run()
     assert not app.exception
-    assert len(app.dataframe[0].value) == 698
+    assert len(table_of(app)) == 698
     assert app.session_state["project"] == "bank-support"
     assert "wallet" in app.session_state["question"]
 
@@ -209,7 +210,7 @@ def test_a_run_that_failed_is_explained_and_the_page_goes_on(app: AppTest) -> No
     app.session_state["embedding_job"] = job
     app.run()
     assert "no-such-model cannot be fetched." in _html(app)
-    assert len(app.dataframe[0].value) == 2
+    assert len(table_of(app)) == 2
 
 
 def test_a_run_that_goes_on_shows_progress_and_can_be_cancelled(app: AppTest, own_cache: Path) -> None:
@@ -265,7 +266,7 @@ def test_a_stopped_run_keeps_its_vectors_and_says_so(app: AppTest, own_cache: Pa
 
 def test_pasted_markdown_is_named_by_its_heading_like_a_file(app: AppTest) -> None:
     _add(app, "Documents", "Intro.\n\n# Shipping at night\n\nAsk first.")
-    assert app.dataframe[0].value["Title"][0] == "Shipping at night"
+    assert table_of(app)["Title"][0] == "Shipping at night"
 
 
 @pytest.mark.parametrize(

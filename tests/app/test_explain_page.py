@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.app.explain_panels import SHOWN
+from tests.app.tables import table_of, tables_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = "playground/app/pages/explain.py"
@@ -44,19 +45,18 @@ def title(app: AppTest) -> str:
     return html.unescape(found.group(1))
 
 
+def panes(app: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
+
+
 def sentence(app: AppTest) -> str:
     found = re.search(r'class="cp-prose">(.*?)</p>', body(app))
     assert found
     return re.sub("<.*?>", "", found.group(1))
 
 
-def table(app: AppTest) -> Any:
-    assert not app.exception
-    return app.dataframe[0].value
-
-
 def test_it_opens_on_the_best_record_that_the_budget_left_out(app: AppTest) -> None:
-    frame = table(app)
+    frame = table_of(app)
     assert set(frame["Reason"]) <= {"budget", "limit", "duplicate"}
     best = frame[frame["Reason"] == "budget"].sort_values("Score", ascending=False, kind="stable").iloc[0]
     assert title(app) == best["Record"]
@@ -66,8 +66,7 @@ def test_it_opens_on_the_best_record_that_the_budget_left_out(app: AppTest) -> N
 
 def test_a_record_marked_on_another_page_is_explained(app: AppTest) -> None:
     app.switch_page("playground/app/pages/compile.py").run()
-    panes = [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
-    row = next(row for row in panes[2]["rows"] if row["selected"] and row["reason"] != "mandatory")
+    row = next(row for row in panes(app)[2]["rows"] if row["selected"] and row["reason"] != "mandatory")
     app.session_state["selected_record"] = row["key"]
     app.switch_page(PAGE).run()
     assert title(app) == row["title"]
@@ -83,16 +82,22 @@ def test_the_button_puts_the_control_where_the_record_gets_in(app: AppTest) -> N
     assert app.slider(key="max_tokens").value == wanted
     assert title(app) == name
     assert sentence(app).startswith("It got in")
-    assert "the filter hides the explained one" in body(app)
+    assert name in set(table_of(app)["Record"])
+
+
+def test_a_filter_that_hides_the_explained_entry_is_named(app: AppTest) -> None:
     app.segmented_control(key="entries_show").set_value("Selected").run()
-    assert name in set(table(app)["Record"])
+    assert title(app) not in set(table_of(app)["Record"])
+    assert head(app).endswith("; the filter hides the explained one")
+    app.segmented_control(key="entries_show").set_value("All").run()
+    assert title(app) in set(table_of(app)["Record"])
     assert "the filter hides the explained one" not in body(app)
 
 
 @pytest.mark.parametrize("shown", SHOWN)
 def test_the_table_shows_all_selected_or_excluded_entries(app: AppTest, shown: str) -> None:
     app.segmented_control(key="entries_show").set_value(shown).run()
-    reasons = set(table(app)["Reason"])
+    reasons = set(table_of(app)["Reason"])
     inside = reasons & {"mandatory", "ranked", "reallocated"}
     outside = reasons - inside
     assert bool(inside) == (shown != "Excluded")
@@ -101,16 +106,36 @@ def test_the_table_shows_all_selected_or_excluded_entries(app: AppTest, shown: s
 
 def test_words_and_reason_filter_the_table_and_nothing_left_is_said(app: AppTest) -> None:
     app.selectbox(key="entries_reason").set_value("budget").run()
-    assert set(table(app)["Reason"]) == {"budget"}
+    assert set(table_of(app)["Reason"]) == {"budget"}
     app.text_input(key="entries_words").set_value("no record has these words").run()
-    assert len(app.dataframe) == 0
+    assert not tables_of(app)
     assert "No entry passes this filter." in body(app)
 
 
-def test_where_nothing_is_left_out_it_says_that_everything_got_in() -> None:
+def head(app: AppTest) -> str:
+    found = re.search(r"<b>Manifest</b><span>(.*?)</span>", body(app))
+    assert found
+    return found.group(1)
+
+
+def test_where_nothing_is_left_out_all_entries_are_shown_until_somebody_chooses() -> None:
     app = opened(project="deploy-demo", max_tokens="8192")
-    assert len(app.dataframe) == 0
+    assert app.segmented_control(key="entries_show").value == "All"
+    assert (len(table_of(app)), head(app)) == (5, "5 entries")
+    assert title(app) in set(table_of(app)["Record"])
+    app.slider(key="max_tokens").set_value(256).run()
+    assert app.segmented_control(key="entries_show").value == "Excluded"
+    app.segmented_control(key="entries_show").set_value("Selected").run()
+    app.slider(key="max_tokens").set_value(8_192).run()
+    assert app.segmented_control(key="entries_show").value == "Selected"
+
+
+def test_where_nothing_is_left_out_the_excluded_ones_are_said_to_have_got_in() -> None:
+    app = opened(project="deploy-demo", max_tokens="8192")
+    app.segmented_control(key="entries_show").set_value("Excluded").run()
+    assert not tables_of(app)
     assert "Everything got in: nothing is left out." in body(app)
+    assert head(app) == "5 entries; all selected"
     app.segmented_control(key="entries_show").set_value("All").run()
     app.text_input(key="entries_words").set_value("no record has these words").run()
     assert "No entry passes this filter." in body(app)
@@ -138,7 +163,7 @@ def test_a_project_without_material_offers_a_sample(monkeypatch: pytest.MonkeyPa
 def test_a_compile_that_cannot_be_made_says_why_and_explains_nothing(app: AppTest) -> None:
     app.number_input(key="window").set_value(10).run()
     assert not app.exception
-    assert len(app.dataframe) == 0
+    assert not tables_of(app)
     assert "cp-note" in body(app)
 
 
@@ -152,7 +177,6 @@ def test_the_compile_page_leads_here_where_something_was_left_out(app: AppTest) 
 
 def test_an_entry_without_a_score_has_an_empty_cell_not_the_word_none(app: AppTest) -> None:
     app.segmented_control(key="entries_show").set_value("All").run()
-    frame = table(app)
-    assert frame[frame["Kind"] == "Working memory"]["Score"].isna().all()
-    assert app.dataframe[0].proto.HasField("placeholder")
-    assert app.dataframe[0].proto.placeholder == ""
+    rows = next(pane["rows"] for pane in panes(app) if "columns" in pane)
+    lines = [row["cells"] for row in rows if row["cells"][1] == "Working memory"]
+    assert {cells[2] for cells in lines} == {""}

@@ -15,6 +15,7 @@ from playground.app.material import _shelf
 from playground.views.record_key import record_key
 from playground.working_memory import WorkingMemorySnapshot
 from playground.workspace import Project
+from tests.app.tables import table_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = "playground/app/pages/working_memory.py"
@@ -206,10 +207,10 @@ def test_the_change_is_on_the_compile_the_explain_and_the_data_page_at_once(app:
     assert "The canary is healthy." in json.dumps(xml)
     app.switch_page("playground/app/pages/explain.py").run()
     app.segmented_control(key="entries_show").set_value("Selected").run()
-    assert "The canary is healthy." in set(app.dataframe[0].value["Record"])
+    assert "The canary is healthy." in set(table_of(app)["Record"])
     app.switch_page("playground/app/pages/data.py").run()
     app.segmented_control(key="data_kind").set_value("Working memory").run()
-    assert "The canary is healthy." in set(app.dataframe[0].value["Text"])
+    assert "The canary is healthy." in set(table_of(app)["Text"])
 
 
 def test_tasks_are_edited_made_active_moved_and_removed(app: AppTest) -> None:
@@ -359,6 +360,101 @@ def test_a_compile_that_fails_leaves_the_editor_usable() -> None:
     assert "There is no compile to show" in page
     write(app, "Question", "Why?")
     assert items(app, "Questions")[0]["text"] == "Why?"
+
+
+# Tools
+
+
+def call(app: AppTest, verb: str, data: object, **more: str) -> str:
+    """Call a tool, or apply a patch by hand, and return what the page says of it."""
+    name = "a patch by hand" if verb == "patch" else f"working_memory_{verb}"
+    app.segmented_control(key="tool_chosen").set_value(name).run()
+    app.text_area(key=f"tool_input_{verb}").input(data if isinstance(data, str) else json.dumps(data))
+    if "call_id" in more:
+        app.text_input(key="tool_call_id").input(more["call_id"])
+    if "caller" in more:
+        app.selectbox(key="tool_caller").set_value(more["caller"])
+    app.button(key=f"tool_run_{verb}").click().run()
+    assert not app.exception
+    return str(app.code[-1].value)
+
+
+def test_the_three_tools_show_their_schemas_and_what_they_cost(app: AppTest) -> None:
+    assert re.search(r"3 tools · 1,\d{3} tokens of every request", body(app))
+    for verb in ("read", "add", "update"):
+        app.segmented_control(key="tool_chosen").set_value(f"working_memory_{verb}").run()
+        assert json.loads(app.code[-1].value)["type"] == "object"
+
+
+def test_a_call_of_a_tool_changes_the_memory_and_shows_its_receipt(app: AppTest) -> None:
+    receipt = call(app, "add", {"items": [{"kind": "decision", "text": "Wait for CI."}]}, call_id="toolu_1")
+    assert json.loads(receipt) == {"status": "applied", "revision": 1, "ids": ["decisions-1-0"]}
+    row = items(app, "Decisions")[0]
+    assert (row["text"], row["badge"], row["writer"]) == ("Wait for CI.", "proposed", "model")
+    again = call(app, "add", {"items": [{"kind": "decision", "text": "Wait for CI."}]}, call_id="toolu_1")
+    assert json.loads(again) == {"status": "duplicate", "revision": 1}
+    read = json.loads(call(app, "read", {"sections": ["decisions"]}))
+    assert [item["id"] for item in read["decisions"]] == ["decisions-1-0"]
+    change = {"changes": [{"action": "remove", "id": "decisions-1-0"}]}
+    assert json.loads(call(app, "update", change, call_id=""))["revision"] == 2
+    assert items(app, "Decisions") == []
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("{", "This is no JSON"),
+        ({"items": []}, "The input does not fit"),
+        ({"items": [{"kind": "goal", "text": "Mine."}]}, "The input does not fit"),
+        ({"items": [{"kind": "observation", "text": "x" * 1_001}]}, "1,001 characters"),
+    ],
+)
+def test_a_tools_refusal_is_shown_as_the_model_reads_it(app: AppTest, data: object, said: str) -> None:
+    assert said in call(app, "add", data)
+    assert "working_memory_add failed" in body(app) or "working_memory_add was not called" in body(app)
+    assert "last_patch" not in app.session_state
+    assert "material" not in app.session_state
+
+
+def test_a_sub_agent_may_read_and_not_write(app: AppTest) -> None:
+    refused = call(app, "add", {"items": [{"kind": "question", "text": "Why?"}]}, caller="a sub-agent")
+    assert "Only the agent that this working memory belongs to may write it." in refused
+    assert json.loads(call(app, "read", {}))["revision"] == 0
+
+
+def test_every_refusal_of_a_patch_can_be_met_by_hand(app: AppTest) -> None:
+    patch = {"operationId": "one", "expectedRevision": 0, "writer": "model"}
+    add, remove = {"op": "add-question", "text": "Why?"}, {"op": "remove-item", "id": "nobody"}
+    call(app, "patch", {**patch, "operations": [add]})
+    assert notice(app).startswith("Applied: revision 1")
+    call(app, "patch", {**patch, "operations": [add]})
+    assert notice(app).startswith("Applied before: duplicate")
+    call(app, "patch", {**patch, "operations": [remove]})
+    assert notice(app).startswith("Refused: operation-conflict")
+    call(app, "patch", {**patch, "operationId": "two", "operations": [add]})
+    assert notice(app).startswith("Refused: stale-revision")
+    call(app, "patch", {**patch, "operationId": "two", "expectedRevision": 1, "operations": [add, remove]})
+    assert notice(app).startswith("Refused: not-found, there is no such item: Operation 2 of 2: ")
+    call(app, "patch", {**patch, "operationId": "two", "operations": [{"op": "replace", "path": "/goal"}]})
+    assert notice(app).startswith("Something was entered that cannot be used: WorkingMemoryPatch is not valid")
+    call(app, "patch", "[1]")
+    assert notice(app).startswith("Something was entered that cannot be used")
+    assert "This is no JSON" in call(app, "patch", "{")
+    assert snapshot_of(app).revision == 1
+
+
+def test_the_last_patch_can_be_taken_and_sent_again(app: AppTest) -> None:
+    write(app, "Question", "Why?")
+    app.segmented_control(key="tool_chosen").set_value("a patch by hand").run()
+    app.button(key="tool_last_patch").click().run()
+    assert json.loads(str(app.text_area(key="tool_input_patch").value)) == json.loads(
+        app.session_state["last_patch"]
+    )
+    app.button(key="tool_run_patch").click().run()
+    assert notice(app).startswith("Applied before: duplicate")
+    app.button(key="tool_new_patch").click().run()
+    app.button(key="tool_run_patch").click().run()
+    assert notice(app).startswith("Applied: revision 2")
 
 
 # Nothing yet

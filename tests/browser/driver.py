@@ -23,7 +23,7 @@ IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 # Blocks that must not lie over each other, and how far anything reaches beyond the window.
 _OVERLAPS = """() => {
   const boxes = [...document.querySelectorAll(
-    '.cp-strip, [class*="st-key-panel_"], [data-testid="stDataFrame"], [data-testid="stButtonGroup"],' +
+    '.cp-strip, [class*="st-key-panel_"], [data-testid="stButtonGroup"],' +
     ' [data-testid="stTextInput"], .cp-head, .cp-brand,' +
     ' [data-testid="stTopNavLink"], .st-key-narrow_nav, [data-testid="stIFrame"], [class*="st-key-notice_"]'
   )].filter((node) => node.checkVisibility() && node.getBoundingClientRect().right > 0) // folded sidebar: < 0

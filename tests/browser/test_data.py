@@ -39,11 +39,12 @@ def test_uploaded_files_are_read_one_by_one_and_join_the_next_compile(app: Page,
 
 
 def test_a_click_on_a_row_shows_its_text(app: Page) -> None:
-    table = app.locator('[data-testid="stDataFrame"]')
-    box = table.bounding_box()
-    assert box is not None
-    app.mouse.click(box["x"] + 60, box["y"] + 34 + 28 * 1.5)  # the second row; the table is drawn on a canvas
+    row = app.locator(".pane.table .row").nth(1)
+    row.click()
     expect(app.locator(".pane.preview")).to_contain_text("To undo a release")
+    row.dblclick()
+    app.keyboard.press("ArrowUp")
+    expect(app.locator(".pane.preview")).not_to_contain_text("To undo a release")
 
 
 def test_opening_another_sample_switches_the_whole_app(app: Page) -> None:

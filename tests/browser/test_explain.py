@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.driver import choose, open_page, settle, strip
 
-ROW = 28  # px, as the table is drawn
-HEAD = 32  # px
 
-
-def _click_row(page: Page, number: int) -> None:
-    """Click the first cell of a row; the table is a canvas."""
-    box = page.get_by_test_id("stDataFrame").bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + 60, box["y"] + HEAD + ROW * number + ROW / 2)
-    settle(page)
+def _rows(page: Page) -> Locator:
+    return page.locator(".pane.table .row")
 
 
 def test_a_record_left_out_is_found_explained_let_in_and_marked_on_the_compile_page(
@@ -28,7 +21,7 @@ def test_a_record_left_out_is_found_explained_let_in_and_marked_on_the_compile_p
     settle(page)
     head = page.locator(".cp-record b")
     first = head.inner_text()
-    _click_row(page, 5)
+    _rows(page).nth(5).click()
     expect(head).not_to_have_text(first)
     title = head.inner_text()
     expect(page.locator(".cp-prose")).to_contain_text("left at its turn")
@@ -44,6 +37,48 @@ def test_a_record_left_out_is_found_explained_let_in_and_marked_on_the_compile_p
     assert "search=lexical" in page.url
     choose(page, "Compile")
     expect(page.locator(".pane.cards .card.active")).to_contain_text(title[:40])
+
+
+def test_a_second_click_on_the_explained_record_leaves_the_keys_with_the_table(page: Page, server: str) -> None:
+    open_page(page, server, query="?search=lexical")
+    choose(page, "Explain")
+    head = page.locator(".cp-record b")
+    titles = []
+    for number in (5, 6):
+        _rows(page).nth(number).click()
+        settle(page)
+        titles.append(head.inner_text())
+    _rows(page).nth(5).click()
+    expect(head).to_have_text(titles[0])
+    _rows(page).nth(5).click()
+    _rows(page).nth(5).dblclick()
+    page.keyboard.press("Escape")
+    settle(page)
+    expect(head).to_have_text(titles[0])
+    expect(page.locator(".pane.table .active")).to_have_count(1)
+    page.keyboard.press("ArrowDown")
+    expect(head).to_have_text(titles[1])
+    page.keyboard.press("ArrowUp")
+    expect(head).to_have_text(titles[0])
+
+
+def test_a_click_on_a_column_sorts_the_table_and_the_keys_follow(page: Page, server: str) -> None:
+    def tokens() -> list[int]:
+        return [int(text.replace(",", "")) for text in _rows(page).locator(".number").all_inner_texts()[1::2]]
+
+    open_page(page, server, query="?search=lexical")
+    choose(page, "Explain")
+    first = tokens()
+    button = page.get_by_role("button", name="Sort by Tokens")
+    button.click()
+    assert tokens() == sorted(first, reverse=True)
+    button.click()
+    assert tokens() == sorted(first)
+    _rows(page).first.click()
+    page.keyboard.press("ArrowDown")
+    expect(_rows(page).nth(1)).to_have_class(re.compile("active"))
+    button.click()
+    assert tokens() == first
 
 
 def test_the_table_filters_by_word_and_keeps_the_explained_record(page: Page, server: str) -> None:

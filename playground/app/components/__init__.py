@@ -7,6 +7,7 @@ alike. Data goes in as JSON and becomes text nodes only; a click or an arrow key
 from playground.app.components.memory import fill_order, memory_items
 from playground.app.components.mounting import PANE_HEIGHT
 from playground.app.components.panes import Shown, block_cards, document_text, manifest_table, rendered_xml
+from playground.app.components.table import record_table
 
 __all__ = [
     "PANE_HEIGHT",
@@ -16,5 +17,6 @@ __all__ = [
     "fill_order",
     "manifest_table",
     "memory_items",
+    "record_table",
     "rendered_xml",
 ]

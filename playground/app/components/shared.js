@@ -13,7 +13,8 @@ function element(tag, className, text) {
   return node;
 }
 
-// Mount or update a pane. `spec` has name, role, label, build(state, data) and, optionally, mark(state, data).
+// Mount or update a pane. `spec` has name, role, label, build(state, data) and, optionally, mark(state, data) and
+// required: one item is marked always.
 function showPane(component, spec) {
   const { parentElement, data, setTriggerValue } = component;
   if (!data) return;
@@ -72,7 +73,7 @@ function createState(parentElement, spec) {
     if (item && !textIsSelected(root)) pick(state, item.dataset.key, 0);
   });
   root.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && state.active) pick(state, "", 0);
+    if (event.key === "Escape" && state.active && !spec.required) pick(state, "", 0);
     else if (spec.role === "listbox") step(state, event);
   });
   parentElement.appendChild(root);

@@ -9,6 +9,7 @@ from playground.views.entries import EntriesTable, entries_table
 from playground.views.panes import Shown
 from playground.views.record_key import record_key
 from playground.views.record_text import RecordText
+from playground.views.words import entry_slot
 from tests.unit.views.manifests import manifest
 
 
@@ -24,6 +25,7 @@ def test_every_entry_is_a_row_in_the_manifests_order() -> None:
     assert found.numbers == tuple(range(len(entries)))
     assert list(found.frame["Tokens"]) == list(entries.column("tokens"))
     assert list(found.frame["Reason"]) == list(entries.column("reason"))
+    assert found.slots == tuple(map(entry_slot, entries))
     assert found.total == f"{len(entries)} entries"
 
 
