@@ -31,6 +31,7 @@ __all__ = [
     "change",
     "now",
     "outcome",
+    "said",
     "say",
     "send",
     "start",
@@ -98,9 +99,15 @@ def say(notice: Notice | None) -> None:
     st.session_state[OUTCOME] = notice
 
 
+def said() -> Notice | None:
+    """Return what came of the last patch, until somebody dismisses it."""
+    notice: Notice | None = st.session_state.get(OUTCOME)
+    return notice
+
+
 def outcome() -> None:
-    """Show what came of the last patch until somebody dismisses it."""
-    notice = st.session_state.get(OUTCOME)
+    """Show what came of the last patch."""
+    notice = said()
     if notice is not None:
         show_notice(notice, key="memory")
 

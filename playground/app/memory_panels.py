@@ -20,7 +20,8 @@ from playground.workspace import Project
 
 __all__ = ["fill_panel", "filled", "head_row", "history_panel", "items_panel", "shown_item", "start_panel"]
 
-ITEMS_HEIGHT = 520  # px
+# Heights of the panes' parts, in px; what is longer than the last scrolls.
+HEAD, ROW, EMPTY, CUT, BORDER, PANE_HEIGHT = 32, 28, 24, 20, 10, 560
 GOAL_LIMIT = 20_000  # characters that the box takes; what is too long for a goal is refused in words
 ROLE_WORDS = {
     "host": "Acting as the host, who may do everything",
@@ -81,26 +82,38 @@ def items_panel(view: WorkingMemoryView, filled: FillView | None, row: ItemRow |
     slots: dict[str, Slot] = {line.key: line.slot for line in filled.rows} if filled else {}
     if filled is None:
         slots = {item.key: "working-memory" for section in view.sections for item in section.rows}
-    memory_items(view, slots=slots, selected=row.key if row else None, on_pick=pick, height=ITEMS_HEIGHT)
+    rows = [len(section.rows) for section in view.sections]
+    height = sum(HEAD + (ROW * number or EMPTY) for number in rows) + BORDER
+    with st.container(key="memory_items_place"):
+        memory_items(
+            view,
+            slots=slots,
+            selected=row.key if row else None,
+            on_pick=pick,
+            height=min(height, PANE_HEIGHT),
+        )
 
 
 def fill_panel(view: FillView | None) -> None:
     """Show the order of filling with the cut line."""
-    if view is None:
-        markup.head("Fill order")
-        markup.caption("There is no compile to show: the notice above says why.")
-        return
-    markup.head("Fill order", view.total)
-    markup.prose(view.sentence)
-    fill_order(view, selected=selected(), on_pick=pick, height=ITEMS_HEIGHT)
+    with st.container(key="memory_fill_place"):
+        if view is None:
+            markup.head("Fill order")
+            markup.caption("There is no compile to show: the notice above says why.")
+            return
+        markup.head("Fill order", view.total)
+        markup.prose(view.sentence)
+        height = ROW * max(2, len(view.rows) + 1) + (CUT if view.cut is not None else 0) + BORDER
+        fill_order(view, selected=selected(), on_pick=pick, height=min(height, PANE_HEIGHT))
 
 
 def history_panel(project: Project) -> None:
     """Show what the newest patches changed."""
     memory = project.working_memory
     view = history_view(project.working_memory_history, revision=memory.revision if memory else 0)
-    markup.head("History", view.total)
-    memory_markup.history(view)
+    with st.container(key="memory_history_place"):
+        markup.head("History", view.total)
+        memory_markup.history(view)
 
 
 def filled(found: Compiled | None) -> FillView | None:

@@ -1,6 +1,7 @@
 """A project's working memory: started once, changed by patches alone, with what the newest of them did.
 
-Pure: a change gives another project under another digest; the one it started from stays as it is.
+A change gives another project under another digest; the one it started from stays as it is. Nothing here reads
+a clock.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from playground.working_memory.difference import WorkingMemoryRevision, revision
 from playground.workspace.files import ProjectFolder
 from playground.workspace.project import Project
 
-__all__ = ["HISTORY_LIMIT", "patch_project", "start_working_memory", "working_memory_history"]
+__all__ = ["HISTORY_LIMIT", "ProjectMemory", "patch_project", "start_working_memory", "working_memory_history"]
 
 HISTORY_LIMIT = 100  # revisions; older ones are let go
 _HISTORY_FILE = "working_memory_history.jsonl"
@@ -69,15 +70,44 @@ def patch_project(
     """
     before = project.working_memory
     if before is None:
-        raise InvalidRequestError(
-            "The project has no working memory.", remedy="Start one on the Working memory page."
-        )
+        raise _nothing_to_change()
     wanted = WorkingMemoryPatch.parse(patch)
     outcome = apply_working_memory_patch(before, wanted, now=now)
     if not isinstance(outcome, AppliedPatch):
         return project, outcome
     history = (*project.working_memory_history, revision_of(before, outcome, wanted))
     return _with_memory(project, outcome.snapshot, history[-HISTORY_LIMIT:]), outcome
+
+
+class ProjectMemory:
+    """A project's working memory as a handle, for the model's tools; for one call, not for several threads.
+
+    Args:
+        project: One with a working memory.
+        now: The time of every change, in whole ms since the epoch.
+
+    Attributes:
+        project: The project as the patches so far have made it.
+    """
+
+    def __init__(self, project: Project, *, now: int) -> None:
+        self.project = project
+        self._now = now
+
+    def current(self) -> WorkingMemorySnapshot:
+        """Return the snapshot as it stands now.
+
+        Raises:
+            InvalidRequestError: When the project has no working memory.
+        """
+        if self.project.working_memory is None:
+            raise _nothing_to_change()
+        return self.project.working_memory
+
+    def apply(self, patch: WorkingMemoryPatch) -> PatchOutcome:
+        """Apply a patch and keep the project that comes of it; see ``patch_project``."""
+        self.project, outcome = patch_project(self.project, patch, now=self._now)
+        return outcome
 
 
 def working_memory_history(
@@ -108,4 +138,10 @@ def _with_memory(
     state.update(snapshot.to_json().encode())
     return project.with_parts(
         working_memory=snapshot, working_memory_history=history, digest=f"sha256:{state.hexdigest()}"
+    )
+
+
+def _nothing_to_change() -> InvalidRequestError:
+    return InvalidRequestError(
+        "The project has no working memory.", remedy="Start one on the Working memory page."
     )

@@ -11,9 +11,15 @@ import pytest
 
 from playground.errors import InvalidInputError, InvalidRequestError, ProjectError
 from playground.scope import MemoryScope
-from playground.working_memory import AppliedPatch
+from playground.working_memory import AppliedPatch, WorkingMemoryPatch
+from playground.working_memory.handle import WorkingMemoryHandle
 from playground.workspace import Project, compile_project, load_project, load_sample, save_project
-from playground.workspace.working_memory import HISTORY_LIMIT, patch_project, start_working_memory
+from playground.workspace.working_memory import (
+    HISTORY_LIMIT,
+    ProjectMemory,
+    patch_project,
+    start_working_memory,
+)
 
 HISTORY = "working_memory_history.jsonl"
 
@@ -180,3 +186,16 @@ def test_a_history_file_is_one_line_of_plain_json_a_revision(demo: Project, tmp_
     lines = [json.loads(line) for line in (folder / HISTORY).read_text("utf-8").splitlines()]
     assert [line["revision"] for line in lines] == [1, 2]
     assert lines[0]["changes"][0]["after"]["text"] == "Seen."
+
+
+def test_a_project_is_a_handle_for_the_models_tools(demo: Project) -> None:
+    memory = ProjectMemory(demo, now=9)
+    assert isinstance(memory, WorkingMemoryHandle)
+    assert memory.current() is demo.working_memory
+    wanted = WorkingMemoryPatch.parse(patch(demo, {"op": "add-question", "text": "When?"}, writer="model"))
+    assert memory.apply(wanted).status == "applied"
+    assert memory.current().revision == 1
+    assert memory.project.working_memory_history[-1].changed_at == 9
+    assert memory.apply(wanted).status == "duplicate"
+    with pytest.raises(InvalidRequestError, match="no working memory"):
+        ProjectMemory(replace(demo, working_memory=None), now=9).current()

@@ -14,6 +14,7 @@ from playground.app.memory_panels import (
     shown_item,
     start_panel,
 )
+from playground.app.memory_tools import tools_panel
 from playground.app.projects import load_project
 from playground.app.shell import current
 from playground.views.working_memory import working_memory_view
@@ -30,16 +31,13 @@ else:
     row = shown_item(view)
     head_row(view)
     outcome()
-    with st.container(key="memory_editor"):
-        items, editor = st.columns(2, gap="small")
-        with items:
+    with st.container(key="memory_row"):
+        left, right = st.columns(2, gap="small")
+        with left:
             items_panel(view, fill, row)
-        with editor:
+            fill_panel(fill)
+        with right:
             item_panel(row, snapshot, project=project.name)
             add_panel(snapshot, project=project.name)
-    with st.container(key="memory_effect"):
-        order, history = st.columns(2, gap="small")
-        with order:
-            fill_panel(fill)
-        with history:
             history_panel(project)
+    tools_panel(project, snapshot)

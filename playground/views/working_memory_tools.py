@@ -1,0 +1,163 @@
+"""The model's tools for its working memory: what they cost, how a call is written, what came of one.
+
+Pure. What a person typed and what an item says is untrusted text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playground.errors import InvalidInputError, PlaygroundError, ToolExecutionError
+from playground.tokens import TokenEstimator
+from playground.tools import Tool
+from playground.views.words import count, plural
+from playground.working_memory import WorkingMemoryPatch, WorkingMemorySnapshot
+from playground.working_memory.items import Writer
+
+__all__ = [
+    "Answer",
+    "ToolView",
+    "answered",
+    "failed",
+    "parsed_input",
+    "sample_input",
+    "tools_total",
+    "tools_view",
+]
+
+_SHOWN = 60_000  # characters of an answer or a schema
+
+
+@dataclass(frozen=True, slots=True)
+class ToolView:
+    """One tool as a model is shown it."""
+
+    name: str
+    description: str
+    schema: str
+    """JSON of its input's schema, for people."""
+    total: str
+    """``308 tokens of every request``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call gave: a receipt, or an error that the model may read."""
+
+    title: str
+    body: str
+    failed: bool
+
+
+def tools_view(tools: Sequence[Tool], estimator: TokenEstimator) -> tuple[ToolView, ...]:
+    """Return the tools in words.
+
+    Args:
+        tools: As ``working_memory_tools`` makes them.
+        estimator: Counts what their schemas take of every request.
+    """
+    return tuple(
+        ToolView(
+            name=tool.name,
+            description=tool.description,
+            schema=pretty(tool.parameters),
+            total=f"{plural(estimator.overhead([tool.schema()]), 'token')} of every request",
+        )
+        for tool in tools
+    )
+
+
+def patch_view() -> ToolView:
+    """Return what stands for a patch among the tools: it is what they all come to."""
+    return ToolView(
+        name="patch",
+        description=(
+            "A patch as JSON, for any writer, revision and operation id: what every button and every tool "
+            "comes to. Send one twice, for an old revision, or with an unknown item, and read the refusal."
+        ),
+        schema=pretty(WorkingMemoryPatch.model_json_schema(by_alias=True)),
+        total="no tool of the model",
+    )
+
+
+def tools_total(tools: Sequence[Tool], estimator: TokenEstimator) -> str:
+    """Return what all their schemas cost together: ``3 tools · 1,024 tokens of every request``."""
+    tokens = estimator.overhead([tool.schema() for tool in tools])
+    return f"{plural(len(tools), 'tool')} · {count(tokens)} tokens of every request"
+
+
+def sample_input(verb: str, snapshot: WorkingMemorySnapshot) -> str:
+    """Return an input to start from, as JSON for people.
+
+    Args:
+        verb: How the tool's name ends: ``read``, ``add`` or ``update``.
+        snapshot: Its newest question or item is what an update changes.
+    """
+    match verb:
+        case "read":
+            return pretty({"sections": ["decisions", "questions"]})
+        case "add":
+            item = {
+                "kind": "decision",
+                "text": "Write the fee into the summary.",
+                "rationale": "It is often asked.",
+            }
+            return pretty({"items": [item]})
+    own = [question for question in snapshot.questions if question.writer == "model"]
+    if own:
+        return pretty({"changes": [{"action": "answer", "id": own[-1].id, "answer": "Still to be found out."}]})
+    items = (*snapshot.decisions, *snapshot.attempts, *snapshot.hypotheses, *snapshot.observations)
+    known = next((item.id for item in reversed(items) if item.writer == "model"), "decisions-1-0")
+    return pretty({"changes": [{"action": "remove", "id": known}]})
+
+
+def sample_patch(snapshot: WorkingMemorySnapshot, writer: Writer) -> str:
+    """Return a patch to start from, for the present revision, as JSON for people."""
+    operation = {"op": "add-observation", "text": "The customer called twice."}
+    return pretty(
+        {
+            "operationId": "by-hand-1",
+            "expectedRevision": snapshot.revision,
+            "writer": writer,
+            "operations": [operation],
+        }
+    )
+
+
+def parsed_input(text: str) -> Any:
+    """Return the JSON value that somebody typed.
+
+    Raises:
+        InvalidInputError: When it is none; says where.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, json.JSONDecodeError) else "it cannot be read"
+        raise InvalidInputError(
+            f"This is no JSON: {reason}.", remedy="Check quotes, commas and brackets."
+        ) from None
+
+
+def answered(tool: str, receipt: Mapping[str, Any]) -> Answer:
+    """Return what a call gave."""
+    status = receipt.get("status")
+    title = f"{tool} answered" + (f": {status}" if isinstance(status, str) else "")
+    return Answer(title, pretty(receipt), failed=False)
+
+
+def failed(tool: str, error: PlaygroundError) -> Answer:
+    """Return the error that the model would read, or why there was no call."""
+    if isinstance(error, ToolExecutionError):
+        return Answer(f"{tool} failed: {error.reason or 'refused'}", str(error), failed=True)
+    return Answer(f"{tool} was not called", str(error), failed=True)
+
+
+def pretty(value: Any) -> str:
+    """Write a value as JSON for people, cut where it is very long."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\n…"
