@@ -85,7 +85,7 @@ def walk(history: History, visit: Callable[[WorkingMemorySnapshot, Json, int, Pa
         snapshot = outcome.snapshot
 
 
-@examples(220)
+@examples(180)
 @given(histories())
 def test_r219_r239_any_sequence_of_patches_has_the_outcomes_of_a_slow_reference(history: History) -> None:
     """Status, reason, operation, ids and the whole JSON, step by step: R221-R230, R233-R236, R239."""
@@ -101,7 +101,7 @@ def test_r219_r239_any_sequence_of_patches_has_the_outcomes_of_a_slow_reference(
         snapshot = outcome.snapshot
 
 
-@examples(40)
+@examples(25)
 @given(histories())
 def test_r222_r224_r230_what_is_not_applied_leaves_the_same_bytes_and_nothing_that_is_given_changes(
     history: History,
@@ -237,7 +237,7 @@ def respelled(rng: Random, value: Any) -> Any:
     return [respelled(rng, item) for item in value] if isinstance(value, list) else value
 
 
-@examples(40)
+@examples(30)
 @given(histories(steps=14), SEEDS)
 def test_the_same_patch_gives_the_same_bytes_however_its_keys_are_ordered_and_spelled(
     history: History, rng: Random

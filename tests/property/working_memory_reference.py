@@ -94,8 +94,15 @@ def apply_by_the_rules(snapshot: Json, patch: Json, now: int) -> Expected:
 
 
 def digest_of(patch: Json) -> str:
-    """Tell two patches apart by writer and operations; which hash a package takes is its own business."""
-    content = json.dumps([patch["writer"], patch["operations"]], sort_keys=True)
+    """Tell two patches apart by writer and operations; which hash a package takes is its own business.
+
+    The digests of sources say what could be read at the time, which may be less when a patch comes again.
+    """
+    operations = copy.deepcopy(patch["operations"])
+    for operation in operations:
+        for source in operation.get("sources") or []:
+            source.pop("digest", None)
+    content = json.dumps([patch["writer"], operations], sort_keys=True)
     return "sha256:" + hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -200,6 +200,8 @@ def random_patch(
     kind = rng.choice(["fitting"] * 14 + ["late", "repeated", "changed"])
     if earlier and kind in {"repeated", "changed"}:
         patch = copy.deepcopy(rng.choice(earlier))
+        for source in (source for operation in patch["operations"] for source in operation.get("sources", [])):
+            source.update(_optional(rng, digest="sha256:1"))  # another state of what is cited, the same patch
         if kind == "changed" and rng.random() < 0.3:
             patch["writer"] = "host" if patch["writer"] == "model" else "model"
         elif kind == "changed":
