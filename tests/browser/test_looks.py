@@ -68,6 +68,10 @@ def test_pages_are_laid_out_without_overlaps(
     expect(page.locator(".st-key-panel_explanation")).to_be_attached()
     _picture(page, pictures / f"explain-{scheme}-{width}.png")
     assert overlaps(page) == []
+    choose(page, "Working memory")
+    expect(page.locator(".pane.fill")).to_be_attached()
+    _picture(page, pictures / f"working-memory-{scheme}-{width}.png")
+    assert overlaps(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
