@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import streamlit as st
 
 from playground.app.controls import ESTIMATORS, SEARCHES
@@ -14,12 +12,10 @@ from playground.models import DEFAULT_MODEL_ID, ModelEntry, catalogue, find_mode
 from playground.views.links import check_link
 from playground.views.notices import Notice, link_notice
 
-__all__ = ["LARGEST_WINDOW", "follow_sample", "linked_notice", "read_link", "write_sample"]
+__all__ = ["LARGEST_WINDOW", "linked_notice", "read_link"]
 
 LARGEST_WINDOW = 10_000_000  # tokens; beyond any model
 LINK_PROBLEMS = "link_problems"
-SAMPLE = "sample"
-SAMPLE_WRITTEN = "sample_written"
 MODEL_NAMES = "link_models"
 
 
@@ -57,22 +53,6 @@ def linked_notice() -> Notice | None:
     """Return the notice of values that were not used, until somebody dismisses it."""
     names = st.session_state.get(MODEL_NAMES) or ()
     return link_notice(st.session_state.get(LINK_PROBLEMS) or (), models=names)
-
-
-def follow_sample(known: Collection[str]) -> None:
-    """Choose the sample question that the link names, when the link changed; call it before its control."""
-    linked = st.query_params.get(SAMPLE)
-    if linked in known and linked != st.session_state.get(SAMPLE_WRITTEN):
-        st.session_state[SAMPLE] = st.session_state[SAMPLE_WRITTEN] = linked
-
-
-def write_sample(sample: str | None) -> None:
-    """Write the chosen sample question's id into the link, or take it out."""
-    if sample is None:
-        st.query_params.pop(SAMPLE, None)
-    elif st.query_params.get(SAMPLE) != sample:
-        st.query_params[SAMPLE] = sample
-    st.session_state[SAMPLE_WRITTEN] = sample
 
 
 def _linked_model(raw: dict[str, str], known: dict[str, ModelEntry]) -> ModelEntry | None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from playground.app import markup
 from playground.app.controls import ESTIMATORS, SEARCHES, default_positions, default_sizes, position
-from playground.app.links import LARGEST_WINDOW, follow_sample, read_link, write_sample
+from playground.app.links import LARGEST_WINDOW, read_link
 from playground.app.projects import load_project, project_names
 from playground.compiler.knobs import SHARE_KNOBS
 from playground.models import DEFAULT_MODEL_ID, catalogue
@@ -15,6 +15,11 @@ from playground.views.links import sample_titles
 from playground.workspace import Project
 
 __all__ = ["draw_sidebar", "open_project"]
+
+SAMPLE = "sample"
+"""Session state: id of the chosen sample question; also its name in the link."""
+SHOWN_SAMPLE = "sample_question"
+"""Session state: the same, of the control that people see."""
 
 
 def draw_sidebar() -> Project:
@@ -41,24 +46,40 @@ def _project() -> Project:
     project = load_project(name)
     texts = {scenario.id: scenario.question for scenario in project.scenarios}
     titles = sample_titles(texts)
-    follow_sample(texts)
-    sample = st.selectbox(
+    # A control writes into the link what it shows, and the link holds no content: the question's id stands in a
+    # control that nobody sees. With it the browser's Back and Forward choose as they do for every control.
+    with st.container(key="sample_bound"):
+        sample = st.selectbox(
+            "Sample question in the link",
+            list(texts),
+            index=None,
+            key=SAMPLE,
+            bind="query-params",
+            persist_state="session",
+        )
+    if st.session_state.get(SHOWN_SAMPLE) != sample:
+        st.session_state[SHOWN_SAMPLE] = sample
+    st.selectbox(
         "Sample question",
         list(texts),
         index=None,
         format_func=lambda sample: titles.get(sample, sample),
-        key="sample",  # not bound to the link: that would write what is shown, the link holds the id
+        key=SHOWN_SAMPLE,
+        on_change=_choose_sample,
         placeholder="the project's own",
         persist_state="session",
         help="Puts a question of the project into the box above the charts.",
         disabled=not texts,
     )
-    write_sample(sample)
     chosen = f"{name}/{sample}"
     if st.session_state.get("question_of") != chosen:
         st.session_state["question"] = texts.get(sample or "", project.question)
         st.session_state["question_of"] = chosen
     return project
+
+
+def _choose_sample() -> None:
+    st.session_state[SAMPLE] = st.session_state[SHOWN_SAMPLE]
 
 
 def open_project(name: str) -> None:
@@ -69,7 +90,7 @@ def open_project(name: str) -> None:
 
 def _reset_knobs() -> None:
     """Another project has its own budget, model and questions."""
-    st.session_state["sample"] = None
+    st.session_state[SAMPLE] = None
     project = load_project(st.session_state["project"])
     for name, value in default_positions(project).items():
         st.session_state[name] = value if _spec(name).is_fraction else round(value)

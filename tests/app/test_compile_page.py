@@ -196,14 +196,14 @@ def test_a_sample_question_is_chosen_by_its_id_and_the_link_holds_no_content() -
 
 def test_sample_questions_are_listed_by_what_they_ask() -> None:
     app, sample = opened(), load_sample("bank-support")
-    shown = app.selectbox(key="sample").options
+    shown = app.selectbox(key="sample_question").options
     assert len(set(shown)) == len(sample.scenarios)
     assert shown[0].startswith("Which of your cards gives the highest cash back")
     assert not [text for text in shown if text.startswith("task_")]
-    app.selectbox(key="sample").set_value(sample.scenarios[2].id).run()
+    app.selectbox(key="sample_question").set_value(sample.scenarios[2].id).run()
     assert app.query_params["sample"] in (sample.scenarios[2].id, [sample.scenarios[2].id])
     assert app.text_input(key="question").value == sample.scenarios[2].question
-    app.selectbox(key="sample").set_value(None).run()
+    app.selectbox(key="sample_question").set_value(None).run()
     assert "sample" not in app.query_params
 
 

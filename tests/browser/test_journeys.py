@@ -329,6 +329,31 @@ def test_a_sample_question_is_in_the_link_by_its_id(page: Page, server: str) -> 
     expect(page.get_by_label("Question", exact=True)).to_have_value(shown)
 
 
+def test_back_and_forward_undo_and_redo_the_choice_of_a_sample_question(page: Page, server: str) -> None:
+    def choose_sample(number: int) -> str:
+        page.get_by_role("combobox", name="Sample question").click()
+        page.get_by_role("option").nth(number).click()
+        settle(page)
+        return question.input_value()
+
+    open_page(page, server, query="?search=lexical")
+    question = page.get_by_label("Question", exact=True)
+    own = question.input_value()
+    first, second = choose_sample(1), choose_sample(2)
+    assert len({own, first, second}) == 3
+    choose(page, "Explain")
+    expect(question).to_have_value(second)
+    for expected in (second, first, own):
+        page.go_back()
+        settle(page)
+        expect(question).to_have_value(expected)
+    assert "sample=" not in page.url
+    expect(page.get_by_role("combobox", name="Sample question")).to_have_value("")
+    page.go_forward()
+    settle(page)
+    expect(question).to_have_value(first)
+
+
 def test_at_twice_the_size_pages_are_reached_from_the_header_and_settings_stay(page: Page, server: str) -> None:
     page.set_viewport_size({"width": 720, "height": 900})
     open_page(page, server, query="?ratio=0.1")
