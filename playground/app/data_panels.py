@@ -46,7 +46,7 @@ def projects_panel(project: Project) -> None:
             with st.container(key=f"project_{'open' if current else 'shut'}_{name}", horizontal=True):
                 data_markup.project_text(other.title, other.description)
                 if current and own_project(name) is not None:
-                    st.button("Undo additions", key=f"undo_{name}", on_click=_undo, args=(name,))
+                    st.button("Undo changes", key=f"undo_{name}", on_click=_undo, args=(name,))
                 elif not current:
                     st.button("Open", key=f"open_{name}", on_click=open_project, args=(name,))
 

@@ -151,10 +151,10 @@ def test_nothing_chosen_says_what_to_do(app: AppTest) -> None:
     assert "Choose files or paste text first." in _html(app)
 
 
-def test_additions_can_be_undone(app: AppTest) -> None:
+def test_changes_can_be_undone(app: AppTest) -> None:
     _add(app, "Documents", "Something new.")
     assert len(table_of(app)) == 3
-    next(button for button in app.button if button.label == "Undo additions").click().run()
+    next(button for button in app.button if button.label == "Undo changes").click().run()
     assert len(table_of(app)) == 2
 
 

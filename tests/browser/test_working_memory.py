@@ -63,6 +63,7 @@ def test_a_model_proposes_the_host_accepts_and_the_tail_of_the_next_request_says
     expect(tail).to_contain_text('<deuz_working_memory revision="5">')
 
     choose(app, "Working memory")
+    expect(app.locator(".st-key-role").get_by_role("radio", name="model")).to_be_checked()
     act_as(app, "host")
     item(app, decision).click()
     app.get_by_role("button", name="Accept", exact=True).click()
