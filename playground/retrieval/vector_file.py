@@ -7,7 +7,9 @@ So a damaged file is set aside and begun anew, and one that cannot be used at al
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
+import re
 import sqlite3
 from pathlib import Path
 
@@ -27,6 +29,7 @@ __all__ = [
     "set_aside",
 ]
 
+ASIDE = ".damaged"  # behind the name of a file that was set aside
 BUSY_SECONDS = 5  # how long another process may hold the file
 _APPLICATION = 0x43505643  # "CPVC", in the file's header
 _PAGE = 4_096  # bytes of the first page, where the names of tables and columns are
@@ -81,8 +84,14 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def set_aside(path: Path) -> None:
-    """Rename the file and its log, so that a new one can begin."""
-    aside = _aside(path)
+    """Rename the file and its log, so that a new one can begin.
+
+    It takes the place of a cache that was set aside before, whose vectors can be computed again, but never of
+    a foreign file: then it gets a number behind its name.
+    """
+    names = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    places = (path.with_name(f"{path.name}{ASIDE}{name}") for name in names)
+    aside = next(place for place in places if _own(place) or not any(map(Path.exists, _with_logs(place))))
     _logger.warning("The vector cache is damaged and was set aside as %s.", aside.name)
     for part, kept in zip(_with_logs(path), _with_logs(aside), strict=True):
         if part.exists():
@@ -90,14 +99,14 @@ def set_aside(path: Path) -> None:
 
 
 def cache_parts(path: Path) -> list[Path]:
-    """Return what there is of the cache on disk: its file and the one set aside, each with its logs.
+    """Return what there is of the cache on disk: its file and those set aside, each with its logs.
 
     A foreign file that stands in the place of one of them is left out.
 
     Raises:
         OSError: When a file cannot be read, so that nobody can say whose it is.
     """
-    return [*_own(path), *_own(_aside(path))]
+    return [*_own(path), *_own_asides(path)]
 
 
 def remove(path: Path) -> None:
@@ -116,7 +125,7 @@ def remove_aside(path: Path) -> None:
     Raises:
         OSError: When the file cannot be read or deleted.
     """
-    for part in _own(_aside(path)):
+    for part in _own_asides(path):
         part.unlink(missing_ok=True)
 
 
@@ -135,8 +144,10 @@ def is_unit(vector: Vectors) -> bool:
     return abs(length - 1) <= UNIT_TOLERANCE  # false for NaN
 
 
-def _aside(path: Path) -> Path:
-    return path.with_name(f"{path.name}.damaged")
+def _own_asides(path: Path) -> list[Path]:
+    numbered = re.compile(re.escape(f"{path.name}{ASIDE}") + r"(-\d+)?")
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    return [part for place in sorted(beside) if numbered.fullmatch(place.name) for part in _own(place)]
 
 
 def _with_logs(path: Path) -> list[Path]:

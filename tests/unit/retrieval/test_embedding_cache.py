@@ -309,6 +309,33 @@ def test_forgetting_reaches_what_was_set_aside_but_no_foreign_file(tmp_path: Pat
     cache.close()
 
 
+def test_setting_aside_overwrites_no_foreign_file_and_an_earlier_cache_alone(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.db"
+    thesis, log = tmp_path / "vectors.db.damaged", tmp_path / "vectors.db.damaged-2-wal"
+    thesis.write_bytes(b"a thesis")
+    log.write_bytes(b"its notes")
+
+    def damage() -> bytes:
+        path.unlink(missing_ok=True)
+        _, vectors = known(path)
+        data = bytearray(path.read_bytes())
+        data[:16] = b"\xff" * 16
+        path.write_bytes(data)
+        EmbeddingCache(path).close()
+        return bytes(vectors[0].tobytes())
+
+    first, second = damage(), damage()
+    assert first == second
+    assert (thesis.read_bytes(), log.read_bytes()) == (b"a thesis", b"its notes")
+    kept = [place for place in tmp_path.iterdir() if first in place.read_bytes()]
+    assert [place.name for place in kept] == ["vectors.db.damaged-3"]
+    cache = EmbeddingCache(path)
+    cache.forget([vector_key("a")])
+    cache.close()
+    assert not kept[0].exists()
+    assert (thesis.read_bytes(), log.read_bytes()) == (b"a thesis", b"its notes")
+
+
 def test_a_file_of_rows_without_checks_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "vectors.db"
     with closing(sqlite3.connect(path)) as connection, connection:
