@@ -37,6 +37,8 @@ __all__ = [
     "start",
 ]
 
+OUTCOME_OF = "working_memory_outcome_of"
+"""Session state: the project that the notice is about; another one's page does not show it."""
 LAST_PATCH = "last_patch"
 """Session state: the JSON of the last patch that was well-formed."""
 APPLIED = "applied_patches"
@@ -95,14 +97,15 @@ def start(name: str, goal: str) -> None:
 
 
 def say(notice: Notice | None) -> None:
-    """Put a notice in the place of the last one."""
+    """Put a notice about the open project in the place of the last one."""
     st.session_state[OUTCOME] = notice
+    st.session_state[OUTCOME_OF] = st.session_state["project"]
 
 
 def said() -> Notice | None:
     """Return what came of the last patch, until somebody dismisses it."""
     notice: Notice | None = st.session_state.get(OUTCOME)
-    return notice
+    return notice if st.session_state.get(OUTCOME_OF) == st.session_state["project"] else None
 
 
 def outcome() -> None:

@@ -36,7 +36,7 @@ def history(view: HistoryView) -> None:
     """Show revisions, newest first, each with what it changed."""
     rows = "".join(_revision(row, opened=at < OPEN) for at, row in enumerate(view.rows))
     earlier = f'<p class="cp-caption">{_text(view.earlier)}</p>' if view.earlier else ""
-    st.html(f'<div class="cp-history" tabindex="0">{rows}{earlier}</div>')
+    st.html(f'<div class="cp-history" role="region" aria-label="History" tabindex="0">{rows}{earlier}</div>')
 
 
 def _revision(row: HistoryRow, *, opened: bool) -> str:

@@ -45,6 +45,8 @@ CALLERS = ("the agent", "a sub-agent")
 SHOWN = ("Schema", "Answer")
 ANSWER = "tool_answer"
 """Session state: what the last call gave."""
+INPUTS_OF = "tool_inputs_of"
+"""Session state: the project that the inputs name items of."""
 INPUT_LIMIT = 100_000  # characters
 JSON: str | None = "json"  # how code is coloured; None leaves it plain
 HEIGHT = 300  # px of the input, and of what stands beside it
@@ -53,6 +55,7 @@ HEIGHT = 300  # px of the input, and of what stands beside it
 def tools_panel(project: Project, snapshot: WorkingMemorySnapshot) -> None:
     """Show the tools, a box for one call, and what came of the last."""
     views, total = _shown_tools()
+    _start_inputs(project, snapshot)
     with st.container(key="panel_tools"):
         markup.head("What the model's tools would do", total)
         with st.container(key="tool_head", horizontal=True, gap="small"):
@@ -81,7 +84,7 @@ def tools_panel(project: Project, snapshot: WorkingMemorySnapshot) -> None:
             if chosen == PATCH:
                 _patch_form(project, snapshot)
             else:
-                _call_form(project, snapshot, chosen)
+                _call_form(project, chosen)
         with beside:
             _beside(views[chosen], shown)
 
@@ -95,10 +98,9 @@ def _shown_tools() -> tuple[dict[str, ToolView], str]:
     return {**views, PATCH: patch_view()}, tools_total(tools, counter)
 
 
-def _call_form(project: Project, snapshot: WorkingMemorySnapshot, name: str) -> None:
+def _call_form(project: Project, name: str) -> None:
     verb = name.removeprefix(f"{PREFIX}_")
     key = f"tool_input_{verb}"
-    st.session_state.setdefault(key, sample_input(verb, snapshot))
     with st.form(f"tool_form_{verb}", border=False):
         _input(key, "Input of the call")
         left, right = st.columns(2, gap="small")
@@ -120,7 +122,6 @@ def _call_form(project: Project, snapshot: WorkingMemorySnapshot, name: str) -> 
 
 def _patch_form(project: Project, snapshot: WorkingMemorySnapshot) -> None:
     key = "tool_input_patch"
-    st.session_state.setdefault(key, sample_patch(snapshot, role()))
     with st.form("tool_form_patch", border=False):
         _input(key, "Patch")
         with st.container(horizontal=True, gap="small"):
@@ -136,6 +137,16 @@ def _patch_form(project: Project, snapshot: WorkingMemorySnapshot) -> None:
             )
             fresh = sample_patch(snapshot, role())
             st.form_submit_button("Write one for now", key="tool_new_patch", on_click=_fill, args=(key, fresh))
+
+
+def _start_inputs(project: Project, snapshot: WorkingMemorySnapshot) -> None:
+    """Put inputs to start from into the boxes, once a project."""
+    state = st.session_state
+    if state.get(INPUTS_OF) != project.name:
+        state[INPUTS_OF], state[ANSWER] = project.name, None
+        for verb in VERBS:
+            state[f"tool_input_{verb}"] = sample_input(verb, snapshot)
+        state["tool_input_patch"] = sample_patch(snapshot, role())
 
 
 def _input(key: str, label: str) -> None:

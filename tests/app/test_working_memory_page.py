@@ -330,6 +330,17 @@ def test_what_came_of_a_patch_can_be_dismissed(app: AppTest) -> None:
     assert notice(app) == ""
 
 
+def test_what_came_of_a_patch_is_not_said_of_another_project(app: AppTest) -> None:
+    write(app, "Question", "Why?")
+    call(app, "read", {})
+    write(app, "Question", "When?")
+    app.selectbox(key="project").set_value("bank-support").run()
+    assert notice(app) == ""
+    app.segmented_control(key="tool_chosen").set_value("working_memory_update").run()
+    assert "questions-2-1" in str(app.text_area(key="tool_input_update").value)
+    assert "No call yet." in body(app)
+
+
 # Fill order and history
 
 
