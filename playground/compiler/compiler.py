@@ -40,12 +40,13 @@ from playground.compiler.values import (
     offers_mandatory,
 )
 from playground.compiler.watching import Watch
-from playground.concurrency import Turns, run_sync
+from playground.concurrency import run_sync
 from playground.errors import InvalidInputError, InvalidRequestError, SourceError
 from playground.messages import Message
 from playground.models import ModelSpec
 from playground.scope import MemoryScope
 from playground.tokens import TokenEstimator
+from playground.turns import Turns
 from playground.values import whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
