@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from playground.errors import InvalidInputError
-from playground.sources.skill_files import Skill
+from playground.sources.skill_text import Skill
 from playground.sources.skills import catalogue_line
 
 __all__ = ["Commitment", "LongTask", "Record", "Step", "Subtask", "load_task"]

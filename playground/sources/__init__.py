@@ -3,7 +3,8 @@
 from playground.sources.chats import ChatRecord, ChatStore, InMemoryChatStore
 from playground.sources.memory import MemorySource
 from playground.sources.rag import RagSource
-from playground.sources.skill_files import Skill, SkillRegistry
+from playground.sources.skill_files import SkillRegistry
+from playground.sources.skill_text import Skill
 from playground.sources.skills import SkillsSource
 from playground.sources.transcript import TranscriptSource
 

@@ -14,7 +14,8 @@ from playground.memory.arguments import checked_flag, checked_id
 from playground.messages import Message, ToolResultPart, ToolUsePart
 from playground.retrieval.hits import SCORE_DIGITS
 from playground.retrieval.words import words
-from playground.sources.skill_files import Skill, SkillRegistry
+from playground.sources.skill_files import SkillRegistry
+from playground.sources.skill_text import Skill
 
 __all__ = ["Matcher", "Receipts", "SkillsSource", "catalogue_line", "lexical_overlap", "loaded_skills"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from playground.errors import InvalidInputError
 from playground.sources import Skill, SkillRegistry
-from playground.sources.skill_files import parse_skill
+from playground.sources.skill_text import parse_skill
 
 GOOD = """---
 name: release-notes
