@@ -6,6 +6,7 @@ import streamlit as st
 
 from playground.app import markup, memory_markup
 from playground.app.components import fill_order, memory_items
+from playground.app.material import own_project
 from playground.app.memory_changes import applied_patches, start
 from playground.app.projects import project_names
 from playground.app.roles import ROLE, ROLES, role
@@ -114,6 +115,8 @@ def history_panel(project: Project) -> None:
     with st.container(key="memory_history_place"):
         markup.head("History", view.total)
         memory_markup.history(view)
+        if own_project(project.name) is not None:
+            markup.caption("Changes live in this session; the Data page undoes them.")
 
 
 def filled(found: Compiled | None) -> FillView | None:

@@ -30,7 +30,6 @@ else:
     view, fill = working_memory_view(snapshot), filled(current().compiled)
     row = shown_item(view)
     head_row(view)
-    outcome()
     with st.container(key="memory_row"):
         left, right = st.columns(2, gap="small")
         with left:
@@ -39,5 +38,6 @@ else:
         with right:
             item_panel(row, snapshot, project=project.name)
             add_panel(snapshot, project=project.name)
+            outcome()  # below the buttons: above them it would push the next one away from the pointer
             history_panel(project)
     tools_panel(project, snapshot)
