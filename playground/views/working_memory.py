@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from playground.compiler.values import WORKING_MEMORY_SOURCE
+from playground.retrieval.borders import cluster_border
 from playground.scope import MemorySourceRef
 from playground.views.record_key import record_key
 from playground.views.words import count, plural
@@ -53,6 +54,7 @@ NOUNS: dict[ItemList, tuple[str, str]] = {
     "observations": ("observation", "observations"),
 }
 DECIDED = "decided by the host"
+LINE_LENGTH = 160  # code points of an item in a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class ItemRow:
     active: bool
     """Whether it is the task being worked on."""
     text: str
+    line: str
+    """Its beginning in one line, for lists."""
     more: tuple[tuple[str, str], ...]
     """Rationale, answer, detail or notes, each with its name."""
     writer: Writer
@@ -212,6 +216,7 @@ def _made(
         status=spaced(status),
         active=active,
         text=text,
+        line=_line(text),
         more=((label, said),) if said else (),
         writer=item.writer,
         decided=item.decided_by is not None,
@@ -219,6 +224,13 @@ def _made(
         sources=", ".join(map(_source, item.sources)),
         changed=moment(item.updated_at),
     )
+
+
+def _line(text: str) -> str:
+    line = " ".join(text[: 4 * LINE_LENGTH].split())
+    if len(line) <= LINE_LENGTH:
+        return line
+    return line[: cluster_border(line, LINE_LENGTH, 0)].rstrip() + "…"
 
 
 def _source(source: MemorySourceRef) -> str:

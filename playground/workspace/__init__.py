@@ -9,6 +9,7 @@ from playground.workspace.saving import save_project
 from playground.workspace.searching import SearchPlan, chunk_search, project_embedder, search_plan
 from playground.workspace.sources import project_sources
 from playground.workspace.vectors import VectorTable
+from playground.workspace.working_memory import patch_project, start_working_memory
 
 __all__ = [
     "ChunkSettings",
@@ -25,10 +26,12 @@ __all__ = [
     "compile_project",
     "load_project",
     "load_sample",
+    "patch_project",
     "project_embedder",
     "project_sources",
     "sample_projects",
     "sample_summaries",
     "save_project",
     "search_plan",
+    "start_working_memory",
 ]

@@ -37,7 +37,7 @@ def memory_items(
             "key": item.key,
             "slot": slots.get(item.key, "excluded"),
             "badge": item.badge,
-            "text": item.text,
+            "text": item.line,
             "writer": item.writer,
             "decided": DECIDED if item.decided else "",
             "revision": item.revision,

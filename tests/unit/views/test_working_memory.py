@@ -78,3 +78,12 @@ def test_reading_a_snapshot_changes_nothing_and_needs_no_task_list() -> None:
     assert working_memory_view(started()) == working_memory_view(started())
     bare = create_working_memory(scope="s", goal="g", goal_ref="ticket-7", now=0)
     assert working_memory_view(bare).sections[0].rows[0].more == (("Reference", "ticket-7"),)
+
+
+def test_a_list_shows_the_beginning_of_an_item_in_one_line() -> None:
+    goal = "First line.\n\n  Second line. " + "word " * 100
+    (row,) = working_memory_view(create_working_memory(scope="s", goal=goal, now=0)).sections[0].rows
+    assert row.text == goal
+    assert row.line.startswith("First line. Second line. word word")
+    assert row.line.endswith("word…")
+    assert len(row.line) <= 161
