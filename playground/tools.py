@@ -19,7 +19,7 @@ from playground.cancel import CancelToken
 from playground.concurrency import run_sync
 from playground.errors import InvalidInputError, ToolExecutionError
 from playground.messages import Message, as_messages
-from playground.values import shown, whole_number
+from playground.values import of_type, shown, whole_number
 
 __all__ = ["TOOL_NAME", "Tool", "ToolContext", "ToolInput", "checked_path"]
 
@@ -60,6 +60,8 @@ class ToolContext:
         object.__setattr__(self, "model_step", whole_number(self.model_step, "The model step"))
         object.__setattr__(self, "messages", as_messages(self.messages))
         object.__setattr__(self, "agent_path", checked_path(self.agent_path))
+        if self.signal is not None:
+            of_type(self.signal, CancelToken, "The signal")
 
     def raise_if_cancelled(self) -> None:
         """Raise ``CallCancelledError`` once the signal is set."""

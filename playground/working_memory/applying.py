@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from playground.values import whole_number
+from playground.errors import InvalidInputError
+from playground.values import shown, whole_number
 from playground.working_memory.draft import WRITTEN_LISTS, Draft, GenerateId, Refusal
 from playground.working_memory.items import (
     GOAL_LENGTH,
@@ -82,6 +83,11 @@ def apply_working_memory_patch(
     before = WorkingMemorySnapshot.parse(snapshot)
     wanted = WorkingMemoryPatch.parse(patch)
     time = whole_number(now, "The time in ms")
+    if generate_id is not None and not callable(generate_id):
+        raise InvalidInputError(
+            f"generate_id is {shown(generate_id)}.",
+            remedy="Pass a function of a list, a revision and a number.",
+        )
     digest = wanted.digest
     known = next((one for one in before.operations if one.operation_id == wanted.operation_id), None)
     if known is not None and known.digest == digest:

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from playground.values import whole_number
+from playground.errors import InvalidInputError
+from playground.values import shown, whole_number
 from playground.working_memory.applying import apply_working_memory_patch
 from playground.working_memory.difference import WorkingMemoryRevision, revision_of
 from playground.working_memory.draft import GenerateId
@@ -59,6 +60,9 @@ class InMemoryWorkingMemory:
         generate_id: GenerateId | None = None,
         history: int = 100,
     ) -> None:
+        for name, function in (("clock", clock), ("generate_id", generate_id)):
+            if function is not None and not callable(function):
+                raise InvalidInputError(f"{name} is {shown(function)}.", remedy="Pass a function.")
         self._snapshot = WorkingMemorySnapshot.parse(snapshot)
         self._clock = clock or _system_ms
         self._generate_id = generate_id

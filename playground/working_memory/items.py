@@ -137,7 +137,7 @@ class TaskList(RecordedValue):
 
     list: Annotated[tuple[Task, ...], LISTED, Field(max_length=TASKS)]
     """At most 64 tasks, in the host's order."""
-    active_task_id: str | None = None
+    active_task_id: _Id | None = None
     """The task being worked on."""
     list_revision: Annotated[int, Field(strict=True, ge=1, le=LARGEST_WHOLE_NUMBER)] = 1
     """Raised whenever the host replaces the list."""
@@ -150,5 +150,5 @@ class OperationRecord(RecordedValue):
     """The patch's identifier."""
     revision: Count
     """The revision it made."""
-    digest: str
+    digest: Annotated[str, TextLength()]
     """``sha256:<hex>`` of its writer and its operations."""

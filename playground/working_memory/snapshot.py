@@ -170,7 +170,7 @@ def _task_list(tasks: Mapping[str, Any], stamp: Mapping[str, Any]) -> TaskList:
         raise InvalidInputError(
             "The tasks are not a mapping with list and active_task_id.", remedy='Pass {"list": [...]}.'
         )
-    listing = tasks.get("list", ())
+    listing = tasks.get("list")
     if isinstance(listing, str) or not isinstance(listing, Sequence):
         raise InvalidInputError("The task list is not a list.", remedy='Pass {"list": [...]}.')
     entries = [{"title": task} if isinstance(task, str) else task for task in listing]

@@ -71,6 +71,7 @@ def test_a_call_takes_its_history_in_either_form() -> None:
         {"agent_path": "main"},
         {"agent_path": [1]},
         {"agent_path": None},
+        {"signal": 5},
     ],
 )
 def test_a_call_that_its_host_describes_wrongly_is_refused(wrong: dict[str, Any]) -> None:

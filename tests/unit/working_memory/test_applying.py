@@ -559,6 +559,14 @@ def test_r231_a_malformed_time_is_the_callers_mistake(now: Any) -> None:
         patched(start(), OBSERVE, now=now)
 
 
+@pytest.mark.parametrize("writer", ["host", "model"])
+def test_r231_a_generate_id_that_is_no_function_is_the_callers_mistake(writer: str) -> None:
+    """Also where it is not asked for an id, or the patch would be rejected."""
+    for operation in (OBSERVE, {"op": "set-goal", "text": "g"}):
+        with pytest.raises(InvalidInputError, match="generate_id"):
+            patched(start(), operation, writer=writer, generate_id="observations-1-0")
+
+
 def test_r231_a_message_about_a_patch_stays_short() -> None:
     for operation in ({"op": "x" * 10**6}, {"op": {"deep": "x" * 10**6}}, "x" * 10**6):
         with pytest.raises(InvalidInputError) as caught:

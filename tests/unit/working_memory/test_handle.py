@@ -98,7 +98,19 @@ def test_a_clock_that_gives_no_time_is_refused_and_nothing_is_written(time: Any)
     assert memory.current() == started()
 
 
-@pytest.mark.parametrize("wrong", [{"history": -1}, {"history": "all"}, {"snapshot": None}, {"snapshot": {}}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"history": -1},
+        {"history": "all"},
+        {"history": 1.5},
+        {"snapshot": None},
+        {"snapshot": {}},
+        {"clock": 5_000},
+        {"generate_id": "observations-1-0"},
+    ],
+    ids=repr,
+)
 def test_a_handle_that_is_described_wrongly_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         InMemoryWorkingMemory(**{"snapshot": started(), **wrong})
