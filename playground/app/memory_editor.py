@@ -56,10 +56,10 @@ def item_panel(row: ItemRow | None, snapshot: WorkingMemorySnapshot, *, project:
             return
         memory_markup.item(row)
         with st.container(key="item_actions", horizontal=True, gap="small"):
-            for place, action in enumerate(item_actions(row, role=role(), tasks=snapshot.tasks)):
+            for action in item_actions(row, role=role(), tasks=snapshot.tasks):
                 st.button(
                     action.label,
-                    key=f"item_action_{place}",
+                    key=f"item_action_{row.key}_{action.label}",  # a second click meets no other action
                     on_click=change,
                     args=(project, snapshot.revision, action.operation),
                 )
