@@ -187,7 +187,7 @@ def written_by_a_model(draw: st.DrawFn) -> WorkingMemorySnapshot:
     return memory
 
 
-@examples(250)
+@examples(200)
 @given(written_by_a_model())
 def test_r77_r78_r81_a_text_of_a_model_makes_no_item_no_section_and_no_accepted_decision(
     memory: WorkingMemorySnapshot,
