@@ -110,7 +110,7 @@ def with_documents(project: Project, documents: Sequence[Document]) -> Addition:
     present = {document.id: document for document in project.documents}
     changes: list[Change] = [_change(present.get(document.id), document) for document in documents]
     corpus = project.corpus.with_documents(documents, project.chunking.chunker)
-    return _addition(replace(project, corpus=corpus), changes)
+    return _addition(project.with_parts(corpus=corpus), changes)
 
 
 def with_memories(project: Project, entries: Sequence[Mapping[str, Any]], *, now: int) -> Addition:
@@ -141,12 +141,12 @@ def with_memories(project: Project, entries: Sequence[Mapping[str, Any]], *, now
             records[fresh.id] = fresh
         elif changes[-1] == "replaced":
             records[fresh.id] = _revised(known, fresh.latest)
-    return _addition(replace(project, memories=tuple(records.values())), changes)
+    return _addition(project.with_parts(memories=tuple(records.values())), changes)
 
 
 def with_vectors(project: Project, vectors: VectorTable) -> Project:
     """Give a project vectors; those of another model take the place of what it had."""
-    return _with_digest(replace(project, vectors=vectors))
+    return _with_digest(project.with_parts(vectors=vectors))
 
 
 def _read_memories(
@@ -257,4 +257,4 @@ def _with_digest(project: Project) -> Project:
     state.update(repr((project.vectors.model_id, project.vectors.weights_digest)).encode())
     for digest in project.vectors.digests:
         state.update(digest)
-    return replace(project, digest=f"sha256:{state.hexdigest()}")
+    return project.with_parts(digest=f"sha256:{state.hexdigest()}")

@@ -123,6 +123,18 @@ def test_a_corpus_that_is_shared_is_not_copied() -> None:
     assert with_memories(project, [{"id": "m", "text": "t"}], now=1).project.corpus is corpus
 
 
+def test_added_memories_take_the_indexes_of_the_documents_along() -> None:
+    project = load_project("deploy-demo")
+    words, vectors = project.chunk_words, project.chunk_vectors
+    changed = with_memories(project, [{"id": "m", "text": "New."}], now=1).project
+    assert changed.chunk_words is words
+    assert changed.chunk_vectors is vectors
+    assert with_vectors(project, VectorTable()).chunk_words is words
+    assert with_vectors(project, VectorTable()).chunk_vectors is not vectors
+    added = with_documents(project, [Document("d", "T", "Text.")]).project
+    assert added.chunk_words is not words
+
+
 def test_a_file_never_chooses_whose_memory_it_is() -> None:
     lines = b"".join(
         json.dumps({"id": name, "text": name, **more}).encode() + b"\n"
