@@ -13,6 +13,7 @@ from typing import Literal
 from playground.compiler.values import WORKING_MEMORY_SOURCE
 from playground.retrieval.borders import cluster_border
 from playground.scope import MemorySourceRef
+from playground.views.direction import isolated
 from playground.views.record_key import record_key
 from playground.views.words import count, plural
 from playground.working_memory import WorkingMemorySnapshot
@@ -88,7 +89,7 @@ class ItemRow:
     @property
     def name(self) -> str:
         """What the item is: ``decision decisions-5-0``."""
-        return f"{NOUNS[self.list][0]} {self.id}".strip()
+        return f"{NOUNS[self.list][0]} {isolated(self.id)}".strip()
 
     @property
     def badge(self) -> str:
@@ -144,7 +145,7 @@ def working_memory_view(snapshot: WorkingMemorySnapshot) -> WorkingMemoryView:
         _section("observations", _items("observations", snapshot.observations)),
     )
     items = sum(len(section.rows) for section in sections)
-    total = f"revision {count(snapshot.revision)} · {plural(items, 'item')} · scope {snapshot.scope}"
+    total = f"revision {count(snapshot.revision)} · {plural(items, 'item')} · scope {isolated(snapshot.scope)}"
     return WorkingMemoryView(snapshot.revision, total, sections)
 
 
@@ -235,4 +236,4 @@ def _line(text: str) -> str:
 
 def _source(source: MemorySourceRef) -> str:
     known = source.id or source.tool_call_id or source.run_id
-    return f"{source.kind} {known}" if known else source.kind
+    return f"{isolated(source.kind)} {isolated(known)}" if known else isolated(source.kind)

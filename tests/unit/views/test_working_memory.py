@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from playground.views.record_key import record_key
 from playground.views.working_memory import ItemRow, moment, working_memory_view
-from playground.working_memory import create_working_memory
+from playground.working_memory import WorkingMemorySnapshot, create_working_memory
 from playground.working_memory.rendering import memory_lines
 from tests.unit.views.memories import filled, started
 
@@ -87,3 +89,15 @@ def test_a_list_shows_the_beginning_of_an_item_in_one_line() -> None:
     assert row.line.startswith("First line. Second line. word word")
     assert row.line.endswith("word…")
     assert len(row.line) <= 161
+
+
+def test_names_from_elsewhere_cannot_turn_the_words_around_them() -> None:
+    data = json.loads(filled().to_json())
+    data["scope"] = "\u202eenoyna"
+    data["observations"][0] |= {"id": "שלום\u202e", "sources": [{"kind": "tool", "toolCallId": "\u202e1t"}]}
+    view = working_memory_view(WorkingMemorySnapshot.parse(data))
+    row = view.sections[-1].rows[0]
+    assert row.id == "שלום\u202e"
+    for shown in (view.total, row.name, row.facts):
+        assert "\u202e" not in shown
+    assert row.name == "observation \u2068שלום\ufffd\u2069"
