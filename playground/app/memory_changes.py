@@ -27,7 +27,6 @@ from playground.workspace.working_memory import patch_project, start_working_mem
 
 __all__ = [
     "LAST_PATCH",
-    "applied_patches",
     "change",
     "now",
     "outcome",
@@ -41,13 +40,6 @@ OUTCOME_OF = "working_memory_outcome_of"
 """Session state: the project that the notice is about; another one's page does not show it."""
 LAST_PATCH = "last_patch"
 """Session state: the JSON of the last patch that was well-formed."""
-APPLIED = "applied_patches"
-"""Session state: how many were applied; forms are named after it, so that they are empty afterwards."""
-
-
-def applied_patches() -> int:
-    """Return how many patches this session applied."""
-    return int(st.session_state.get(APPLIED, 0))
 
 
 def change(name: str, revision: int, operation: Mapping[str, Any]) -> None:
@@ -81,7 +73,6 @@ def send(name: str, patch: Mapping[str, Any] | WorkingMemoryPatch) -> None:
     say(outcome_notice(found, wanted))
     if isinstance(found, AppliedPatch):
         keep(project)
-        st.session_state[APPLIED] = applied_patches() + 1
         if found.ids:
             _mark(found.ids[-1], wanted)
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import streamlit as st
 
 from playground.app import markup, memory_markup
-from playground.app.memory_changes import applied_patches, change, say
+from playground.app.memory_changes import change, say
 from playground.app.roles import role
 from playground.views.working_memory import NOUNS, ItemList, ItemRow, spaced
 from playground.views.working_memory_actions import hindrance, item_actions, with_task
@@ -87,7 +87,8 @@ def add_panel(snapshot: WorkingMemorySnapshot, *, project: str) -> None:
         kind = NAMES[chosen]
         operation = {"goal": "set-goal", "tasks": "set-tasks"}.get(kind) or ADDING[kind]
         verb = "Set the goal" if kind == "goal" else f"Add {NOUNS[kind][0]}"
-        name = f"{kind}_{applied_patches()}"
+        # What was written stays through a refusal, and goes with its patch and with the project.
+        name = f"{kind}_{project}_{snapshot.revision}"
         with st.form(f"form_{name}", border=False):
             st.text_area(
                 NOUNS[kind][0].capitalize(),
@@ -149,7 +150,7 @@ def _add(
 
 
 def _answer_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
-    name = f"{row.key}_{snapshot.revision}"
+    name = f"{row.key}_{project}_{snapshot.revision}"
 
     def send() -> None:
         answer = st.session_state[f"answer_text_{name}"]
@@ -173,7 +174,7 @@ def _answer_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) ->
 
 
 def _attempt_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
-    name = f"{row.key}_{snapshot.revision}"
+    name = f"{row.key}_{project}_{snapshot.revision}"
     states = [spaced(state) for state in ATTEMPTS]
 
     def send() -> None:
@@ -206,7 +207,7 @@ def _attempt_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -
 
 
 def _task_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
-    name = f"{row.key}_{snapshot.revision}"
+    name = f"{row.key}_{project}_{snapshot.revision}"
     states = [spaced(state) for state in TASKS]
 
     def send() -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from playground.app import markup, memory_markup
 from playground.app.components import fill_order, memory_items
 from playground.app.material import own_project
-from playground.app.memory_changes import applied_patches, start
+from playground.app.memory_changes import start
 from playground.app.projects import project_names
 from playground.app.roles import ROLE, ROLES, role
 from playground.app.services import Compiled
@@ -37,7 +37,7 @@ def start_panel(project: Project) -> None:
             "No working memory yet",
             "It holds what a long task must not lose, and ends every request. Start one, or look at a sample.",
         )
-        name = f"start_goal_{applied_patches()}"
+        name = "start_goal"
 
         def begin() -> None:
             start(project.name, str(st.session_state[name]))

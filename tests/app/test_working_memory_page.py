@@ -330,6 +330,13 @@ def test_what_came_of_a_patch_can_be_dismissed(app: AppTest) -> None:
     assert notice(app) == ""
 
 
+def test_a_box_shows_the_goal_of_its_own_project(app: AppTest) -> None:
+    choose(app, "Goal")
+    app.selectbox(key="project").set_value("bank-support").run()
+    (goal,) = (str(area.value) for area in app.text_area if str(area.key).startswith("add_text_"))
+    assert goal.startswith("Secure Maya's accounts")
+
+
 def test_what_came_of_a_patch_is_not_said_of_another_project(app: AppTest) -> None:
     write(app, "Question", "Why?")
     call(app, "read", {})
@@ -501,14 +508,14 @@ def test_a_project_without_a_memory_gets_one_with_or_without_a_goal(
     bare: AppTest, goal: str, count: int
 ) -> None:
     assert "No working memory yet" in body(bare)
-    next(area for area in bare.text_area if str(area.key).startswith("start_goal_")).input(goal)
+    bare.text_area(key="start_goal").input(goal)
     press(bare, "Start working memory")
     assert len(items(bare, "Goal")) == count
     assert "revision 0" in body(bare)
 
 
 def test_a_goal_that_is_too_long_starts_nothing_and_is_explained(bare: AppTest) -> None:
-    next(area for area in bare.text_area if str(area.key).startswith("start_goal_")).input("x" * 4_001)
+    bare.text_area(key="start_goal").input("x" * 4_001)
     press(bare, "Start working memory")
     assert "4,000" in notice(bare)
     assert "No working memory yet" in body(bare)
