@@ -214,11 +214,16 @@ def random_patch(
     if kind == "late":
         revision = rng.choice([revision + 1, max(0, revision - 1)])
     count = rng.choice([1, 1, 1, 1, 2, 2, 3, 4, 16])
+    operations = [random_operation(rng, snapshot, writer, texts) for _ in range(count)]
+    if rng.random() < 0.05:
+        # What is made and removed in one patch leaves its id to nobody.
+        add = {"op": "add-question", "text": "?"}
+        operations += [add, {"op": "remove-item", "id": f"questions-{revision + 1}-0"}, {**add}][: 16 - count]
     return {
         "operationId": rng.choice(["old-0", "old-3", "old-255"]) if rng.random() < 0.08 else f"op-{number}",
         "expectedRevision": revision,
         "writer": writer,
-        "operations": [random_operation(rng, snapshot, writer, texts) for _ in range(count)],
+        "operations": operations,
     }
 
 
