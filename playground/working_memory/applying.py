@@ -24,6 +24,7 @@ from playground.working_memory.items import (
     OperationRecord,
     QuestionItem,
     Task,
+    TaskInput,
     Writer,
 )
 from playground.working_memory.outcome import AppliedPatch, DuplicatePatch, PatchOutcome, RejectedPatch
@@ -45,7 +46,6 @@ from playground.working_memory.patch import (
     SetGoal,
     SetHypothesisStatus,
     SetTasks,
-    TaskInput,
     UpdateAttempt,
     WorkingMemoryPatch,
 )

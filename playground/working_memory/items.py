@@ -5,9 +5,9 @@ Pure values of the recorded format, with the limits that they keep.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from playground.fields import LISTED, TextLength
 from playground.scope import MemorySourceRef
@@ -27,6 +27,7 @@ __all__ = [
     "Outcome",
     "QuestionItem",
     "Task",
+    "TaskInput",
     "TaskList",
     "TaskStatus",
     "Writer",
@@ -52,6 +53,9 @@ Milliseconds = Annotated[int, Field(strict=True, ge=0, le=LARGEST_WHOLE_NUMBER)]
 _Id = Annotated[str, TextLength(1, ID_LENGTH)]
 _Text = Annotated[str, TextLength(1, TEXT_LENGTH)]
 _More = Annotated[str, TextLength(0, TEXT_LENGTH)]
+# As stated, before a limit is looked at.
+_Stated = Annotated[str, TextLength(1)]
+_Unbounded = Annotated[str, TextLength()]
 
 
 class _Changed(RecordedValue):
@@ -130,6 +134,24 @@ class Task(_Changed):
     """How far it is."""
     notes: _More | None = None
     """At most 1,000 characters."""
+
+
+class TaskInput(RecordedValue):
+    """A task as a host states it."""
+
+    id: _Stated | None = None
+    """Unique in the list; ``tasks-<revision>-<index>`` unless stated."""
+    title: _Stated
+    """What is to be done."""
+    status: TaskStatus = "pending"
+    """How far it is."""
+    notes: _Unbounded | None = None
+    """Whatever else the model should know."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _title_alone(cls, data: Any) -> Any:
+        return {"title": data} if isinstance(data, str) else data
 
 
 class TaskList(RecordedValue):

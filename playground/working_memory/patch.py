@@ -28,7 +28,7 @@ from playground.working_memory.items import (
     DecisionStatus,
     HypothesisStatus,
     Outcome,
-    TaskStatus,
+    TaskInput,
     Writer,
 )
 
@@ -50,7 +50,6 @@ __all__ = [
     "SetGoal",
     "SetHypothesisStatus",
     "SetTasks",
-    "TaskInput",
     "UpdateAttempt",
     "WorkingMemoryPatch",
 ]
@@ -100,24 +99,6 @@ class RemoveConstraint(_Operation):
     op: Literal["remove-constraint"]
     id: _Filled
     """The rule's id."""
-
-
-class TaskInput(RecordedValue):
-    """A task as a host states it."""
-
-    id: _Filled | None = None
-    """Unique in the list; ``tasks-<revision>-<index>`` unless stated."""
-    title: _Filled
-    """What is to be done."""
-    status: TaskStatus = "pending"
-    """How far it is."""
-    notes: _Text | None = None
-    """Whatever else the model should know."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _title_alone(cls, data: Any) -> Any:
-        return {"title": data} if isinstance(data, str) else data
 
 
 class SetTasks(_Operation):

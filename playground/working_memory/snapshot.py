@@ -7,7 +7,7 @@ an argument.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -34,6 +34,7 @@ from playground.working_memory.items import (
     OperationRecord,
     QuestionItem,
     Task,
+    TaskInput,
     TaskList,
 )
 
@@ -45,7 +46,6 @@ __all__ = ["WorkingMemorySnapshot", "create_working_memory"]
 SNAPSHOT_BYTES = 256 * 1024  # UTF-8 bytes of a snapshot's JSON
 JOURNAL = 256  # applied patches that are remembered
 HOST_SOURCES = (MemorySourceRef(kind="host"),)
-_TASK_FIELDS = {"id", "title", "status", "notes"}
 
 
 class WorkingMemorySnapshot(RecordedValue):
@@ -173,13 +173,14 @@ def _task_list(tasks: Mapping[str, Any], stamp: Mapping[str, Any]) -> TaskList:
     listing = tasks.get("list")
     if isinstance(listing, str) or not isinstance(listing, Sequence):
         raise InvalidInputError("The task list is not a list.", remedy='Pass {"list": [...]}.')
-    entries = [{"title": task} if isinstance(task, str) else task for task in listing]
-    if not all(isinstance(entry, Mapping) and set(entry) <= _TASK_FIELDS for entry in entries):
-        raise InvalidInputError(
-            "A task is neither a title nor a mapping of id, title, status and notes.",
-            remedy='Pass "title" or {"title": …, "status": …}.',
-        )
-    listed = [{"id": f"tasks-0-{i}", **stamp, **entry} for i, entry in enumerate(entries)]
+    stated = [TaskInput.parse(task) for task in listing]
+    taken = {task.id for task in stated}
+    listed = []
+    for position, task in enumerate(stated):
+        made = next(name for number in count(position) if (name := f"tasks-0-{number}") not in taken)
+        task_id = made if task.id is None else task.id
+        taken.add(task_id)
+        listed.append({**stamp, "id": task_id, "title": task.title, "status": task.status, "notes": task.notes})
     return TaskList(
         list=listed,
         active_task_id=tasks.get("active_task_id", tasks.get("activeTaskId")),

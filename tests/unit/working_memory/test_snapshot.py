@@ -32,6 +32,13 @@ def test_r220_tasks_start_at_list_revision_1() -> None:
     assert create_working_memory(scope="s", tasks={"list": ["First"]}, now=0).active_task is None
 
 
+def test_r220_a_task_may_leave_its_id_open_and_gets_one_that_no_other_task_states() -> None:
+    listed = ["One", {"id": "tasks-0-0", "title": "Two"}, {"id": None, "title": "Three", "notes": None}]
+    snapshot = create_working_memory(scope="s", tasks={"list": listed}, now=0)
+    assert snapshot.tasks is not None
+    assert [task.id for task in snapshot.tasks.list] == ["tasks-0-1", "tasks-0-0", "tasks-0-2"]
+
+
 def test_r221_every_item_has_its_writer_revision_sources_and_time() -> None:
     snapshot = create_working_memory(scope="s", goal="g", constraints=["c"], tasks={"list": ["t"]}, now=9)
     assert snapshot.goal is not None
