@@ -180,6 +180,8 @@ def test_r233_generate_id_names_items_instead() -> None:
 @pytest.mark.parametrize("bad", ["", "x" * 257, 5, None, "taken"], ids=repr)
 def test_r231_a_generate_id_that_returns_no_new_id_is_the_callers_mistake(bad: Any) -> None:
     memory = after(start(), OBSERVE, generate_id=lambda *_: "taken")
+    longest = after(memory, OBSERVE, generate_id=lambda *_: "x" * 256)
+    assert longest.observations[1].id == "x" * 256
     with pytest.raises(InvalidInputError):
         patched(memory, {"op": "add-question", "text": "?"}, generate_id=lambda *_: bad)
 
@@ -247,6 +249,31 @@ def test_r226_what_the_host_has_decided_stays_so_although_the_model_wrote_it(
     assert patched(memory, {"op": "remove-item", "id": item.id}).status == "applied"
 
 
+@pytest.mark.parametrize("by", ["host", "model"])
+def test_r221_a_change_says_when_it_was_made_and_leaves_who_wrote_the_item_and_why(by: str) -> None:
+    cites = [{"kind": "tool", "tool_call_id": "call-1"}]
+    ask = {"op": "add-question", "text": "?", "sources": cites}
+    memory = after(start(), ask, {"op": "add-question", "text": "Untouched?"}, writer=by, now=5)
+    (item, untouched) = after(
+        memory, {"op": "answer-question", "id": "questions-1-0", "answer": "So."}, writer=by, now=8
+    ).questions
+    assert (item.writer, item.revision, item.updated_at, item.decided_by) == (by, 2, 8, None)
+    assert (item.text, [source.tool_call_id for source in item.sources]) == ("?", ["call-1"])
+    assert untouched == memory.questions[1]
+
+
+@pytest.mark.parametrize("writer", ["host", "model"])
+def test_r221_sources_are_kept_as_they_are_stated(writer: str) -> None:
+    cites = [{"kind": "document", "id": "readme"}, {"kind": "user"}]
+    observed: list[dict[str, Any]] = [{**OBSERVE, "sources": stated} for stated in (cites, [], None)]
+    memory = after(start(), *observed, writer=writer)
+    kinds = [[source.kind for source in item.sources] for item in memory.observations]
+    assert kinds == [["document", "user"], [], [writer]]
+    goal = after(start(), {"op": "set-goal", "text": "g", "sources": cites}).goal
+    assert goal is not None
+    assert [source.kind for source in goal.sources] == ["document", "user"]
+
+
 def test_r227_a_model_may_not_cite_the_host() -> None:
     cites = {**OBSERVE, "sources": [{"kind": "document", "id": "readme"}, {"kind": "host"}]}
     outcome = refused(start(), OBSERVE, cites, writer="model")
@@ -265,6 +292,9 @@ def test_r236_a_model_proposes_decisions_and_the_host_makes_them(status: str) ->
     plain = {"op": "add-decision", "text": "Use blue."}
     assert after(start(), plain).decisions[0].status == "accepted"
     assert after(start(), plain, writer="model").decisions[0].status == "proposed"
+    stated = {**plain, "status": "proposed"}
+    assert after(start(), stated, writer="model").decisions[0].status == "proposed"
+    assert after(start(), stated).decisions[0].status == "proposed"
     assert after(start(), {"op": "add-hypothesis", "text": "h"}).hypotheses[0].status == "proposed"
 
 
@@ -274,6 +304,60 @@ def test_r228_a_patch_for_another_revision_is_stale(revision: int) -> None:
     outcome = refused(memory, OBSERVE, expected_revision=revision)
     assert (outcome.reason, outcome.operation) == ("stale-revision", None)
     assert str(revision) in outcome.message
+
+
+@pytest.mark.parametrize(
+    "never",
+    [
+        {"op": "set-goal", "text": "g"},
+        {**OBSERVE, "sources": [{"kind": "host"}]},
+        {"op": "add-decision", "text": "d", "status": "accepted"},
+    ],
+    ids=lambda operation: operation["op"],
+)
+def test_r225_r227_r228_what_a_model_never_may_is_forbidden_before_the_revision_is_looked_at(
+    never: dict[str, Any],
+) -> None:
+    outcome = refused(start(), OBSERVE, never, writer="model", expected_revision=7)
+    assert (outcome.reason, outcome.operation) == ("forbidden", 1)
+
+
+def test_r228_the_revision_is_looked_at_before_the_items_are() -> None:
+    memory = after(start(), {"op": "add-question", "text": "?"})
+    for item_id in ("questions-1-0", "questions-9-9"):
+        drop = {"op": "drop-question", "id": item_id}
+        assert refused(memory, drop, writer="model", expected_revision=0).reason == "stale-revision"
+
+
+LONG = "x" * 1_001
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        ({"op": "answer-question", "id": "questions-9-9", "answer": LONG}, "not-found"),
+        ({"op": "answer-question", "id": "questions-1-0", "answer": LONG}, "forbidden"),
+        ({"op": "answer-question", "id": "questions-2-0", "answer": LONG}, "invalid-state"),
+        ({"op": "drop-question", "id": "questions-1-0"}, "forbidden"),
+        ({"op": "update-attempt", "id": "attempts-9-9", "detail": LONG}, "not-found"),
+        ({"op": "update-attempt", "id": "attempts-1-0", "detail": LONG}, "forbidden"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else f"{value['op']} {value['id']}",
+)
+def test_an_operation_fails_for_the_first_of_its_reasons(operation: dict[str, Any], reason: str) -> None:
+    """Not found, not the writer's, not in this state, too long: in this order."""
+    ask = {"op": "add-question", "text": "?"}
+    memory = after(start(), ask, {"op": "record-attempt", "text": "a", "outcome": "failed"})
+    memory = after(memory, ask, writer="model")
+    memory = after(memory, {"op": "drop-question", "id": "questions-2-0"}, writer="model")
+    assert refused(memory, operation, writer="model").reason == reason
+
+
+def test_sources_are_counted_before_the_list_is() -> None:
+    memory = after(start(), *[{"op": "add-question", "text": "?"}] * 16)
+    memory = after(memory, *[{"op": "add-question", "text": "?"}] * 16)
+    many = {"op": "add-question", "text": "?", "sources": [{"kind": "user"}] * 17}
+    assert "17 sources" in refused(memory, many).message
 
 
 def test_r229_a_repeated_patch_is_recognised_before_its_revision_is_looked_at() -> None:
@@ -333,13 +417,27 @@ def test_an_operation_finds_only_items_of_its_own_lists(operation: dict[str, Any
     assert refused(memory, operation).reason == "not-found"
 
 
+def test_an_operation_changes_the_item_of_its_own_list_where_another_list_has_the_same_id() -> None:
+    same = {"id": "same", "text": "x"}
+    tasks = {"list": [{"id": "same", "title": "x"}]}
+    memory = WorkingMemorySnapshot.parse(
+        {"scope": "s", "constraints": [same], "tasks": tasks, "questions": [same]}
+    )
+    answered = after(memory, {"op": "answer-question", "id": "same", "answer": "So."})
+    assert (answered.constraints, answered.questions[0].answer) == (memory.constraints, "So.")
+    removed = after(memory, {"op": "remove-item", "id": "same"})
+    assert (removed.constraints, removed.tasks, removed.questions) == (memory.constraints, memory.tasks, ())
+    removed = after(memory, {"op": "remove-constraint", "id": "same"})
+    assert (removed.constraints, removed.questions) == ((), memory.questions)
+
+
 def test_a_dropped_question_is_neither_answered_nor_dropped_again() -> None:
     memory = after(start(), {"op": "add-question", "text": "?"})
     answered = after(memory, {"op": "answer-question", "id": "questions-1-0", "answer": "One."})
     anew = after(answered, {"op": "answer-question", "id": "questions-1-0", "answer": "Two."})
     assert (anew.questions[0].status, anew.questions[0].answer) == ("answered", "Two.")
     dropped = after(anew, {"op": "drop-question", "id": "questions-1-0"})
-    assert dropped.questions[0].status == "dropped"
+    assert (dropped.questions[0].status, dropped.questions[0].answer) == ("dropped", "Two.")
     for operation in (
         {"op": "answer-question", "id": "questions-1-0", "answer": "a"},
         {"op": "drop-question", "id": "questions-1-0"},
@@ -354,6 +452,8 @@ def test_an_attempt_keeps_what_an_update_does_not_state() -> None:
     more = after(failed, {"op": "update-attempt", "id": "attempts-1-0", "detail": "second"})
     assert (more.attempts[0].outcome, more.attempts[0].detail) == ("failed", "second")
     assert (more.attempts[0].revision, more.attempts[0].text) == (3, "a")
+    bare = after(more, {"op": "update-attempt", "id": "attempts-1-0", "detail": ""})
+    assert (bare.attempts[0].outcome, bare.attempts[0].detail) == ("failed", "")
 
 
 def test_r234_new_tasks_raise_the_list_revision_and_keep_an_active_task_that_is_still_listed() -> None:
@@ -374,6 +474,35 @@ def test_r234_new_tasks_raise_the_list_revision_and_keep_an_active_task_that_is_
     cleared = after(kept, {"op": "set-tasks", "list": []})
     assert cleared.tasks is not None
     assert (cleared.tasks.active_task_id, cleared.tasks.list, cleared.tasks.list_revision) == (None, (), 3)
+
+
+@pytest.mark.parametrize("change", [{"title": "New"}, {"status": "done"}, {"notes": "more"}], ids=repr)
+def test_r221_a_task_that_differs_in_one_field_is_a_new_statement_of_the_host(change: dict[str, Any]) -> None:
+    task = {"id": "b", "title": "Two", "status": "in_progress", "notes": "n"}
+    memory = after(start(), {"op": "set-tasks", "list": [task, {"id": "c", "title": "Three"}]}, now=5)
+    changed = after(memory, {"op": "set-tasks", "list": [{**task, **change}, "Three"]}, now=8).tasks
+    assert changed is not None
+    listed = changed.list[0].model_dump(exclude_none=True)
+    assert listed == {
+        **task, **change, "writer": "host", "revision": 2, "updated_at": 8, "sources": ({"kind": "host"},)
+    }  # fmt: skip
+    assert (changed.list[1].id, changed.list[1].status) == ("tasks-2-1", "pending")
+
+
+def test_r234_a_first_task_list_has_list_revision_1_whatever_the_snapshots_revision() -> None:
+    memory = after(after(start(), OBSERVE), {"op": "set-tasks", "list": ["One"]})
+    assert memory.tasks is not None
+    assert (memory.revision, memory.tasks.list_revision) == (2, 1)
+
+
+def test_r233_tasks_without_an_id_get_ids_that_no_other_task_of_the_list_has() -> None:
+    def ids(*tasks: Any) -> list[str]:
+        listed = after(start(), {"op": "set-tasks", "list": list(tasks)}).tasks
+        assert listed is not None
+        return [task.id for task in listed.list]
+
+    assert ids("A", {"id": "tasks-1-0", "title": "B"}) == ["tasks-1-1", "tasks-1-0"]
+    assert ids({"id": "tasks-1-1", "title": "A"}, "B", "C") == ["tasks-1-1", "tasks-1-2", "tasks-1-3"]
 
 
 @pytest.mark.parametrize("writer", ["host", "model"])
@@ -475,6 +604,39 @@ def test_r239_a_snapshot_does_not_grow_above_256_kib() -> None:
     assert "262,144" in outcome.message
 
 
+def test_r239_a_snapshot_may_grow_to_262144_bytes() -> None:
+    large = {"op": "add-observation", "text": "日" * 1_000}
+    memory = start()
+    for _ in range(5):
+        memory = after(memory, *[large] * 16)
+
+    def grown(last: int) -> PatchOutcome:
+        return patched(memory, *[large] * 4, {"op": "add-observation", "text": "x" * last})
+
+    bare = len(grown(1).snapshot.to_json().encode())
+    fits = grown(1 + 262_144 - bare)
+    assert (fits.status, len(fits.snapshot.to_json().encode())) == ("applied", 262_144)
+    over = grown(2 + 262_144 - bare)
+    assert isinstance(over, RejectedPatch)
+    assert "262,145 bytes" in over.message
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "add-observation", "text": "SECRET" * 200},
+        {"op": "set-goal", "text": "SECRET" * 900},
+        {"op": "answer-question", "id": "questions-1-0", "answer": "SECRET" * 200},
+        {"op": "remove-constraint", "id": "questions-1-0"},
+        {"op": "set-decision-status", "id": "questions-1-0", "status": "accepted"},
+    ],
+    ids=lambda operation: operation["op"],
+)
+def test_a_rejection_tells_no_text(operation: dict[str, Any]) -> None:
+    memory = after(start(), {"op": "add-question", "text": "SECRET?"})
+    assert "SECRET" not in refused(memory, operation).message
+
+
 MALFORMED: list[Any] = [
     {"op": "replace", "path": "/goal", "value": "x"},  # R232: there is no free-form change
     {"op": "add", "path": "/observations/-", "value": {}},
@@ -541,6 +703,9 @@ def test_r231_a_malformed_patch_is_the_callers_mistake(change: dict[str, Any]) -
     assert apply_working_memory_patch(start(), patch, now=0).status == "applied"
     with pytest.raises(InvalidInputError):
         apply_working_memory_patch(start(), {**patch, **change}, now=0)
+    if "expectedRevision" not in change:
+        with pytest.raises(InvalidInputError):  # never a rejection
+            apply_working_memory_patch(start(), {**patch, "expectedRevision": 7, **change}, now=0)
     for key in patch:
         with pytest.raises(InvalidInputError):
             apply_working_memory_patch(start(), {k: v for k, v in patch.items() if k != key}, now=0)
@@ -555,8 +720,10 @@ def test_r231_a_malformed_snapshot_is_the_callers_mistake(snapshot: Any) -> None
 
 @pytest.mark.parametrize("now", [None, True, -1, 1.5, "0", 10**30], ids=repr)
 def test_r231_a_malformed_time_is_the_callers_mistake(now: Any) -> None:
-    with pytest.raises(InvalidInputError):
-        patched(start(), OBSERVE, now=now)
+    # The second one makes nothing that would have a time of its own.
+    for operation in (OBSERVE, {"op": "set-active-task", "id": None}):
+        with pytest.raises(InvalidInputError):
+            patched(start(), operation, now=now)
 
 
 @pytest.mark.parametrize("writer", ["host", "model"])
