@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["escape_attribute", "escape_text", "one_line", "replace_forbidden"]
+__all__ = ["escape_attribute", "escape_text", "one_line", "replace_forbidden", "replace_surrogates"]
 
 REPLACEMENT = "\ufffd"
 # Everything outside XML's Char production: C0 controls except tab, LF and CR, surrogates, U+FFFE and U+FFFF.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 # Every character that some reader takes for the end of a line (Unicode 5.8 and str.splitlines).
 _LINE_BREAKS = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
@@ -25,6 +26,11 @@ def replace_forbidden(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _FORBIDDEN.sub(REPLACEMENT, text)
+
+
+def replace_surrogates(text: str) -> str:
+    """Replace each half of a character by U+FFFD, so that the text has a UTF-8 form; the length stays the same."""
+    return text if text.isascii() else _SURROGATES.sub(REPLACEMENT, text)
 
 
 def escape_text(text: str) -> str:

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from playground.escaping import escape_attribute, escape_text, one_line, replace_forbidden
+from playground.escaping import (
+    escape_attribute,
+    escape_text,
+    one_line,
+    replace_forbidden,
+    replace_surrogates,
+)
 
 
 def test_r69_the_golden_vector() -> None:
@@ -41,3 +47,9 @@ def test_r71_a_character_outside_the_first_plane_is_no_surrogate() -> None:
 def test_r78_each_kind_of_line_end_becomes_one_space(end: str) -> None:
     assert one_line(f"a{end}b") == "a b"
     assert one_line(f"a{end}{end}b") == "a  b"
+
+
+def test_r71_half_of_a_character_becomes_the_replacement_and_all_else_stays() -> None:
+    text = "a\ud83d\x00\x1bé\udc00😀"
+    assert replace_surrogates(text) == "a\ufffd\x00\x1bé\ufffd😀"
+    assert replace_surrogates("plain") == "plain"
