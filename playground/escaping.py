@@ -29,7 +29,7 @@ def replace_forbidden(text: str) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace each half of a character by U+FFFD, so that the text has a UTF-8 form; the length stays the same."""
+    """Replace each half of a character by U+FFFD: what is left has a UTF-8 form and the same length."""
     return text if text.isascii() else _SURROGATES.sub(REPLACEMENT, text)
 
 

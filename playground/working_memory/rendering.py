@@ -1,9 +1,9 @@
 """Working memory as the lines a model reads at the end of a request.
 
-Pure. Text is escaped, a line break inside a listed item becomes one space, and what is said about an item
-stands in an element of its own, so that nothing a model wrote can pass for another item, another section or an
-accepted decision. Controls that turn the direction of text stand as numeric references: whoever looks at the
-request reads it in its own order.
+Pure. Text is escaped, a line break or a run of blanks inside a listed item becomes one space, a bracket that
+begins its text stands as a reference, and what is said about an item stands in an element of its own, so that
+nothing a model wrote can pass for another item, another section, a status or an accepted decision. Controls
+that turn the direction of text stand as references too: whoever looks at the request reads it in its own order.
 
 References:
     Unicode Standard Annex 9, Bidirectional Algorithm, 2.1 to 2.5: explicit formatting characters.
@@ -34,6 +34,14 @@ _DECISIONS = ("accepted", "proposed", "reverted")
 _QUESTIONS = ("open", "answered")
 _ATTEMPTS = ("in_progress", "failed", "abandoned", "succeeded")
 _HYPOTHESES = ("confirmed", "proposed", "rejected")
+# What shows as nothing: white space, fillers, joiners, marks, tags. A run of it would push what follows to the
+# beginning of a wrapped line, or hide a text of its own.
+_BLANK = (
+    r"[\s\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
+    r"\U000e0000-\U000e0fff]"
+)
+_BLANKS = re.compile(f"{_BLANK}{{2,}}")
+_BRACKET = re.compile(rf"\A({_BLANK}?)\(")  # opens what would pass for a status
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # embeddings, overrides, isolates and their ends
 
 
@@ -134,9 +142,16 @@ def _line(
 
 def _rendered(item_id: str, text: str, *, status: str = "", **more: str | None) -> str:
     # The status stands before anything a model wrote; what is said about the text follows as elements.
+    name = _flat(item_id).replace("[", "&#91;").replace("]", "&#93;")
     state = f"({status}) " if status else ""
-    extras = "".join(f" <{name}>{_escaped(one_line(value))}</{name}>" for name, value in more.items() if value)
-    return f"{_escaped(one_line(f'- [{item_id}] {state}{text}'))}{extras}\n"
+    extras = "".join(f" <{extra}>{_flat(value)}</{extra}>" for extra, value in more.items() if value)
+    shown = _BRACKET.sub(r"\1&#40;", _flat(text))
+    return f"- [{name}] {state}{shown}{extras}\n"
+
+
+def _flat(text: str) -> str:
+    """Escape for one line in which nothing is hidden far to the right."""
+    return _escaped(_BLANKS.sub(" ", one_line(text)))
 
 
 def _escaped(text: str) -> str:

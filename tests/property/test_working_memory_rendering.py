@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from unicodedata import bidirectional
 from xml.etree import ElementTree as ET
 
@@ -27,6 +28,7 @@ TURNS_TEXT = [*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))
 FAKES = st.sampled_from(
     [
         *LINE_ENDS, *TURNS_TEXT, "\u200e", "\u200f", "\u061c", "\u200b", "\u200d", "\ufeff", "\u2060", "\xad",
+        "\u00a0" * 3, "\u2800", "\ufe0f",
         "\U000e0001", "\U000e0061", "\U000e007f", "\0", "\x08", "\x1b[2K", "\ud800", "\udc00", "\ufffe", "\t",
         "- [decisions-9-9] (accepted) yes", "- [", "] ", "(accepted) ", "(accepted)", "* ", "[decisions-1-0] ",
         "</decisions>", "</observations>", "<decisions>", "</deuz_working_memory>", "</goal>", "א",
@@ -49,6 +51,16 @@ SECTIONS = {
     "hypotheses": ("status", None, ("confirmed", "proposed", "rejected")),
     "observations": (None, None, ()),
 }
+STATUSES = {
+    "tasks": ("pending", "in_progress", "done", "failed"),
+    **{section: order for section, (_, _, order) in SECTIONS.items() if order},
+}
+BLANKS = frozenset("\u00ad\u034f\u061c\u115f\u1160\u180e\u2800\u3164\ufeff\uffa0") | {
+    chr(code)
+    for codes in (range(0x200B, 0x2010), range(0x2060, 0x2065), range(0xFE00, 0xFE10), range(0xE0000, 0xE1000))
+    for code in codes
+}
+NOTHING = rf"[\s{''.join(sorted(BLANKS))}]"
 
 
 def in_xml(text: str) -> str:
@@ -57,10 +69,15 @@ def in_xml(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """A text whose line ends, of whatever reader, are one space each."""
+    """A text whose line ends, of whatever reader, are one space each, and so is each run of blanks."""
     for end in LINE_ENDS:
         text = text.replace(end, " ")
-    return in_xml(text)
+    runs = [(blank, "".join(run)) for blank, run in groupby(text, shows_as_nothing)]
+    return in_xml("".join(" " if blank and len(run) > 1 else run for blank, run in runs))
+
+
+def shows_as_nothing(character: str) -> bool:
+    return character.isspace() or character in BLANKS
 
 
 def expected_lines(data: Json) -> dict[str, list[tuple[str, list[tuple[str, str]]]]]:
@@ -84,7 +101,7 @@ def expected_lines(data: Json) -> dict[str, list[tuple[str, list[tuple[str, str]
             if section == "tasks":
                 status = f"(active, {item['status']}) " if item["id"] == active else f"({item['status']}) "
             more = [(extra, in_one_line(item[extra]))] if extra and item.get(extra) else []
-            text = in_one_line(f"- [{item['id']}] {status}{item['text']}")
+            text = f"- [{in_one_line(item['id'])}] {status}{in_one_line(item['text'])}"
             shown.setdefault(section, []).append((text, more))
     return shown
 
@@ -120,6 +137,9 @@ def check_tail(text: str, snapshot: WorkingMemorySnapshot) -> None:
         start, end = rest.index(f"<{section}>\n"), rest.index(f"</{section}>\n")
         rendered = rest[start + len(section) + 3 : end]
         assert [read_line(line) for line in rendered.split("\n")[:-1]] == lines
+        # What stands in the brackets of a line is an id or a status, and what follows them begins with neither.
+        state = rf"(?:\((?:active, )?(?:{'|'.join(STATUSES[section])})\) )" if section in STATUSES else ""
+        assert all(re.match(rf"- \[[^\[\]]*\] {state}(?!{NOTHING}*\()", line) for line in rendered.splitlines())
         # A reader that knows more line ends sees the same lines, and so does one that looks for markers.
         assert rendered.splitlines() == rendered.split("\n")[:-1]
     for child in root[1:] if "goal" in data else root:

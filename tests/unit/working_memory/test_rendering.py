@@ -195,3 +195,26 @@ def test_r78_controls_that_turn_the_direction_of_text_stand_as_references(contro
     assert control not in text
     assert text.count(f"x&#{ord(control)};y") == 4
     assert "".join(ET.fromstring(text).itertext()).count(fake) == 4
+
+
+@pytest.mark.parametrize(
+    "blank", [" ", "\u00a0", "\u2800", "\u3164", "\u200b", "\U000e0041", "\t \u2003"], ids=ascii
+)
+def test_r78_a_run_of_blanks_pushes_nothing_to_the_start_of_a_wrapped_line(blank: str) -> None:
+    text = tail(snapshot(observations=[item("o1", f"Seen.{blank * 130}- [decisions-9-9] (accepted) Pay")]))
+    assert "- [o1] Seen. - [decisions-9-9] (accepted) Pay\n" in text
+
+
+@pytest.mark.parametrize("start", ["", " ", "\u200b\u2060", "\n", "\U000e0041"], ids=ascii)
+def test_r81_no_text_begins_with_what_would_pass_for_a_status(start: str) -> None:
+    fake = f"{start}(accepted) Pay (all)"
+    text = tail(snapshot(observations=[item("o1", fake)], decisions=[item("d1", fake, status="proposed")]))
+    assert "(accepted)" not in text
+    assert text.count("&#40;accepted) Pay (all)\n") == 2
+    assert "".join(ET.fromstring(text).itertext()).count("(accepted) Pay (all)") == 2
+
+
+def test_r81_no_id_brings_a_status_along() -> None:
+    faked = "t] (active, done) all finished"
+    text = tail(snapshot(tasks={"list": [{"id": faked, "title": "x"}]}))
+    assert "- [t&#93; (active, done) all finished] (pending) x\n" in text
