@@ -2,6 +2,8 @@
 
 const COLUMN_GAP = 10; // px, as in the style sheet
 const EDGES = 20; // px beside the columns
+const ROW_HEIGHT = 28; // px, as in the style sheet
+const STRETCH = 50; // rows that are laid out together
 
 function buildTable(state, data) {
   const { root } = state;
@@ -27,6 +29,14 @@ function buildTable(state, data) {
   head.append(...state.heads);
   root.append(head);
   state.nodes = data.rows.map((row) => tableRow(state, data.columns, row));
+  state.stretches = [];
+  for (let at = 0; at < data.rows.length; at += STRETCH) {
+    const stretch = element("div", "stretch");
+    stretch.setAttribute("role", "presentation");
+    stretch.style.setProperty("--height", `${ROW_HEIGHT * Math.min(STRETCH, data.rows.length - at)}px`);
+    state.stretches.push(stretch);
+  }
+  root.append(...state.stretches);
   sortRows(state, data);
 }
 
@@ -72,7 +82,9 @@ function sortRows(state, data) {
     button.setAttribute("aria-label", `Sort by ${data.columns[at].name}${way}`);
   });
   state.items = new Map(order.map((at) => [data.rows[at].key, state.nodes[at]])); // the arrow keys follow it
-  state.root.append(...order.map((at) => state.nodes[at]));
+  state.stretches.forEach((stretch, at) => {
+    stretch.append(...order.slice(STRETCH * at, STRETCH * (at + 1)).map((row) => state.nodes[row]));
+  });
 }
 
 export default function (component) {
