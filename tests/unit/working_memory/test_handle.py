@@ -75,6 +75,13 @@ def test_the_history_tells_of_the_newest_patches() -> None:
     )  # fmt: skip
 
 
+def test_a_handle_tells_of_100_patches_where_it_is_not_told_how_many() -> None:
+    memory = InMemoryWorkingMemory(started())
+    for revision in range(101):
+        memory.apply(noted(str(revision), revision))
+    assert [one.revision for one in memory.history()] == list(range(2, 102))
+
+
 def test_a_handle_may_be_told_to_keep_no_history() -> None:
     memory = InMemoryWorkingMemory(started(), history=0)
     memory.apply(noted("a", 0))

@@ -251,8 +251,9 @@ def test_r241_call_ids_of_any_length_and_kind_tell_calls_apart() -> None:
     ):
         assert call(add, {"items": [NOTE]}, call_id=call_id)["status"] == "applied", ascii(call_id)
         assert call(add, {"items": [NOTE]}, call_id=call_id)["status"] == "duplicate", ascii(call_id)
-    lengths = [len(record.operation_id) for record in found.current().operations]
-    assert max(lengths) == 256
+    written = [record.operation_id for record in found.current().operations]
+    assert max(map(len, written)) == 256
+    assert all(map(str.isprintable, written))
 
 
 def test_the_id_of_a_call_that_did_something_else_is_refused() -> None:
@@ -295,6 +296,7 @@ def test_r242_another_agent_reads_and_does_not_write() -> None:
         assert call(tools[READ], {}, agent_path=path)["revision"] == before.revision
         for which, data in ((ADD, {"items": [NOTE]}), (UPDATE, {"changes": [DROP]})):
             assert refusal(tools[which], data, agent_path=path).reason == "forbidden"
+            assert refusal(tools[which], {"nonsense": 1}, agent_path=path).reason == "forbidden"
     assert found.current() is before
     assert call(tools[ADD], {"items": [NOTE]}, agent_path=("main",))["status"] == "applied"
 
