@@ -109,11 +109,28 @@ def apply_working_memory_patch(
     record = OperationRecord(operation_id=wanted.operation_id, revision=before.revision + 1, digest=digest)
     operations = (*before.operations, record)[-JOURNAL:]
     after = before.model_copy(update={**draft.contents(), "operations": operations, "updated_at": time})
-    size = len(after.to_json().encode())
+    after, size = _fitted(after)
     if size > SNAPSHOT_BYTES:
         message = f"The snapshot would have {size:,} bytes of JSON, at most {SNAPSHOT_BYTES:,} are kept."
         return RejectedPatch(before, "limit", message)
     return AppliedPatch(after, tuple(draft.ids))
+
+
+def _fitted(snapshot: WorkingMemorySnapshot) -> tuple[WorkingMemorySnapshot, int]:
+    """Return a snapshot that is as small as it can be made, and its bytes of JSON.
+
+    Of one that is too large the oldest patches are no longer remembered: long operation ids can take more room
+    than there is in all, and nothing else would free it.
+    """
+    size = len(snapshot.to_json().encode())
+    dropped = 0
+    for record in snapshot.operations[:-1]:
+        if size <= SNAPSHOT_BYTES:
+            break
+        size -= len(record.to_json().encode()) + 1  # with its comma
+        dropped += 1
+    kept = snapshot.operations[dropped:]
+    return (snapshot.model_copy(update={"operations": kept}) if dropped else snapshot), size
 
 
 def _forbidden(snapshot: WorkingMemorySnapshot, patch: WorkingMemoryPatch) -> RejectedPatch | None:

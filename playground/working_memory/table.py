@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from playground.escaping import replace_surrogates
 from playground.working_memory.items import Goal, MemoryItem, Task, Writer
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
@@ -39,13 +40,19 @@ class MemoryRow(NamedTuple):
 
 
 def memory_rows(snapshot: WorkingMemorySnapshot) -> tuple[MemoryRow, ...]:
-    """Return every item, section by section as they are rendered, each list in its own order."""
-    return tuple(_rows(snapshot))
+    """Return every item, section by section as they are rendered, each list in its own order.
+
+    Halves of characters are replaced by U+FFFD; data frames and browsers refuse them.
+    """
+    return tuple(
+        MemoryRow(*(replace_surrogates(cell) if isinstance(cell, str) else cell for cell in row))
+        for row in _rows(snapshot)
+    )
 
 
 def table_html(snapshot: WorkingMemorySnapshot) -> str:
     """Return the rows as an HTML table, everything escaped."""
-    head = f"Working memory of {snapshot.scope}, revision {snapshot.revision}"
+    head = f"Working memory of {replace_surrogates(snapshot.scope)}, revision {snapshot.revision}"
     columns = ("list", "id", "status", "text", "more", "writer", "revision")
     heads = "".join(f"<th>{name}</th>" for name in columns)
     body = "".join(

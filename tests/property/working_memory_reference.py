@@ -88,6 +88,8 @@ def apply_by_the_rules(snapshot: Json, patch: Json, now: int) -> Expected:
     after["updatedAt"] = now
     record = {"operationId": patch["operationId"], "revision": work.revision, "digest": digest}
     after["operations"] = [*snapshot["operations"], record][-JOURNAL:]
+    while size_of(after) > SNAPSHOT_BYTES and len(after["operations"]) > 1:
+        del after["operations"][0]
     if size_of(after) > SNAPSHOT_BYTES:
         return Expected("rejected", snapshot, "limit")
     return Expected("applied", after, ids=tuple(work.ids))

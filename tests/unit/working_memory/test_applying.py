@@ -609,6 +609,7 @@ def test_r239_a_snapshot_may_grow_to_262144_bytes() -> None:
     memory = start()
     for _ in range(5):
         memory = after(memory, *[large] * 16)
+    memory = memory.model_copy(update={"operations": ()})  # remembered patches would make room
 
     def grown(last: int) -> PatchOutcome:
         return patched(memory, *[large] * 4, {"op": "add-observation", "text": "x" * last})
@@ -757,3 +758,19 @@ def test_r229_what_could_be_read_of_a_source_makes_no_other_patch() -> None:
     assert patched(memory, {**OBSERVE, "sources": [bare]}, operation_id="once").status == "duplicate"
     other = {**bare, "toolCallId": "b"}
     assert refused(memory, {**OBSERVE, "sources": [other]}, operation_id="once").reason == "operation-conflict"
+
+
+@pytest.mark.parametrize("character", ["😀", "\ud83d"], ids=["emoji", "half"])
+def test_r239_patches_with_long_ids_never_fill_the_snapshot(character: str) -> None:
+    memory = start(goal="g")
+    none = {"op": "set-active-task", "id": None}
+    for number in range(JOURNAL + 44):
+        memory = after(memory, none, operation_id=f"{number:04}{character * 252}")
+    assert memory.revision == JOURNAL + 44
+    assert 0.98 * 2**18 < len(memory.to_json().encode()) <= 2**18
+    assert 150 < len(memory.operations) < JOURNAL
+    assert WorkingMemorySnapshot.from_json(memory.to_json()) == memory
+    newest = memory.operations[-1].operation_id
+    assert patched(memory, none, operation_id=newest).status == "duplicate"
+    large = after(memory, *[{**OBSERVE, "text": "x" * 1_000}] * 16)
+    assert len(large.operations) < len(memory.operations)

@@ -68,3 +68,16 @@ def test_a_snapshot_shows_itself_as_a_table_with_everything_escaped() -> None:
     assert len(root.findall(".//tbody/tr")) == 9
     assert root.find(".//script") is None
     assert "<acme>" in "".join(root.itertext())
+
+
+def test_half_of_a_character_is_replaced_where_a_browser_or_a_frame_would_fail() -> None:
+    memory = WorkingMemorySnapshot.parse(
+        {
+            "scope": "s\ud83d",
+            "goal": {"text": "g\ud83d"},
+            "observations": [{"id": "o\udc00", "text": "half \ud83d"}],
+        }
+    )
+    assert list(memory.to_frame()["text"]) == ["g\ufffd", "half \ufffd"]
+    assert list(memory.to_frame()["id"]) == ["", "o\ufffd"]
+    memory._repr_html_().encode()
