@@ -45,7 +45,9 @@ def memory_rows(snapshot: WorkingMemorySnapshot) -> tuple[MemoryRow, ...]:
     Halves of characters are replaced by U+FFFD; data frames and browsers refuse them.
     """
     return tuple(
-        MemoryRow(*(replace_surrogates(cell) if isinstance(cell, str) else cell for cell in row))
+        row._replace(
+            id=replace_surrogates(row.id), text=replace_surrogates(row.text), more=replace_surrogates(row.more)
+        )
         for row in _rows(snapshot)
     )
 

@@ -5,14 +5,17 @@ Not pure: they ask and change a handle. They keep nothing themselves; what was r
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
-from playground.concurrency import called
+from playground.concurrency import called, until_done
 from playground.digests import text_digest
 from playground.errors import InvalidInputError, ToolExecutionError
+from playground.escaping import replace_surrogates
 from playground.tools import Tool, ToolContext, checked_path
+from playground.turns import Turns
 from playground.values import shown
 from playground.working_memory.evidence import Evidence
 from playground.working_memory.handle import WorkingMemoryHandle
@@ -26,6 +29,7 @@ from playground.working_memory.tool_input import AddInput, ReadInput, UpdateInpu
 __all__ = ["TRIES", "working_memory_tools"]
 
 TRIES = 3  # of a write in all, when others write between its reading and its writing
+_Answer = TypeVar("_Answer")
 _PREFIX = re.compile("[a-zA-Z0-9_-]{1,57}")  # with the longest ending, _update, a tool name of 64 characters
 
 # What is of no use to a model; it would cost more tokens than the texts.
@@ -70,7 +74,7 @@ def working_memory_tools(
     Raises:
         InvalidInputError: When an argument is malformed.
     """
-    if not isinstance(memory, WorkingMemoryHandle):
+    if not isinstance(memory, WorkingMemoryHandle) or isinstance(memory, type):
         raise InvalidInputError(
             f"The memory is {shown(memory)}.", remedy="Pass a handle with current() and apply(patch)."
         )
@@ -79,12 +83,13 @@ def working_memory_tools(
             f"The prefix is {shown(prefix)}.", remedy="Use 1 to 57 letters, digits, underscores and hyphens."
         )
     owner = checked_path(agent_path)
+    # A model may call several tools at once; they must not count as each other's rivals.
+    turns = Turns()
     names = [f"{prefix}_{verb}" for verb in ("read", "add", "update")]
 
     async def read(data: Any, context: ToolContext) -> Mapping[str, Any]:
         wanted = ReadInput.read(data, tool=names[0])
-        context.raise_if_cancelled()
-        return _readable(await called(memory.current), wanted.sections or SECTIONS)
+        return _readable(await _asked(context, _current, memory), wanted.sections or SECTIONS)
 
     async def add(data: Any, context: ToolContext) -> Mapping[str, Any]:
         _check_owner(context, owner, tool=names[1])
@@ -96,13 +101,22 @@ def working_memory_tools(
         def check() -> None:
             evidence.check(cited)
 
-        return await _write(memory, operations, context, tool=names[1], field="items", check=check)
+        async def write() -> Mapping[str, Any]:
+            async with turns.turn():
+                return await _write(memory, operations, context, tool=names[1], field="items", check=check)
+
+        return await _asked(context, write)
 
     async def update(data: Any, context: ToolContext) -> Mapping[str, Any]:
         _check_owner(context, owner, tool=names[2])
         wanted = UpdateInput.read(data, tool=names[2])
         operations = [change.operation() for change in wanted.changes]
-        return await _write(memory, operations, context, tool=names[2], field="changes")
+
+        async def write() -> Mapping[str, Any]:
+            async with turns.turn():
+                return await _write(memory, operations, context, tool=names[2], field="changes")
+
+        return await _asked(context, write)
 
     return (
         Tool(names[0], READ, ReadInput.parameters(), read, replay="idempotent"),
@@ -123,7 +137,7 @@ async def _write(
     operation_id = _operation_id(tool, context)
     for _ in range(TRIES):
         context.raise_if_cancelled()
-        snapshot = await called(memory.current)
+        snapshot = await _current(memory)
         # A call that comes again was checked when it came first; its history may have been compacted since.
         if check is not None and all(record.operation_id != operation_id for record in snapshot.operations):
             check()
@@ -135,7 +149,7 @@ async def _write(
         )
         context.raise_if_cancelled()
         match await called(memory.apply, patch):
-            case AppliedPatch(snapshot=after, ids=ids):
+            case AppliedPatch(snapshot=WorkingMemorySnapshot() as after, ids=ids):
                 return {"status": "applied", "revision": after.revision, **({"ids": list(ids)} if ids else {})}
             case DuplicatePatch(revision=revision):
                 return {"status": "duplicate", "revision": revision}
@@ -154,6 +168,30 @@ async def _write(
         tool=tool,
         reason="stale-revision",
     )
+
+
+async def _current(memory: WorkingMemoryHandle) -> WorkingMemorySnapshot:
+    snapshot = await called(memory.current)
+    if not isinstance(snapshot, WorkingMemorySnapshot):
+        raise InvalidInputError(
+            f"A working memory's current() is {shown(snapshot)}.", remedy="Return a WorkingMemorySnapshot."
+        )
+    return snapshot
+
+
+async def _asked(
+    context: ToolContext, ask: Callable[..., Coroutine[Any, Any, _Answer]], *arguments: Any
+) -> _Answer:
+    """Wait for an answer until the call is cancelled; a handle may hang, and what it does then it may end."""
+    if context.signal is None:
+        return await ask(*arguments)
+    context.signal.raise_if_cancelled()
+    task = asyncio.create_task(ask(*arguments))
+    try:
+        await until_done([task], context.signal)
+    finally:
+        task.cancel()
+    return task.result()
 
 
 def _operation_id(tool: str, context: ToolContext) -> str:
@@ -175,5 +213,15 @@ def _check_owner(context: ToolContext, owner: tuple[str, ...], *, tool: str) -> 
 
 
 def _readable(snapshot: WorkingMemorySnapshot, sections: Sequence[str]) -> dict[str, Any]:
-    whole = snapshot.model_dump(mode="json", include=set(SECTIONS), exclude=_UNREAD, exclude_none=True)
-    return {"revision": snapshot.revision, **{name: whole.get(name) for name in SECTIONS if name in sections}}
+    whole = snapshot.model_dump(mode="python", include=set(SECTIONS), exclude=_UNREAD, exclude_none=True)
+    shown_sections = {name: _storable(whole.get(name)) for name in SECTIONS if name in sections}
+    return {"revision": snapshot.revision, **shown_sections}
+
+
+def _storable(value: Any) -> Any:
+    """Return data that has a UTF-8 form; half of a character stands as the request shows it."""
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if isinstance(value, Mapping):
+        return {name: _storable(item) for name, item in value.items()}
+    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value

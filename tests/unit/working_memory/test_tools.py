@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import time
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -11,7 +13,7 @@ from playground import CancelToken, InvalidInputError, WorkingMemorySnapshot
 from playground.digests import text_digest
 from playground.errors import CallCancelledError, ExecutionError, ToolExecutionError
 from playground.tools import Tool, ToolContext
-from playground.working_memory import PatchOutcome, WorkingMemoryPatch
+from playground.working_memory import AppliedPatch, PatchOutcome, WorkingMemoryPatch
 from playground.working_memory.handle import InMemoryWorkingMemory
 from playground.working_memory.rendering import SECTIONS
 from playground.working_memory.tool_input import Section
@@ -436,3 +438,86 @@ def test_the_same_call_twice_at_once_is_applied_once() -> None:
     assert sorted(answer["status"] for answer in answers) == ["applied", *["duplicate"] * 7]
     assert {answer["revision"] for answer in answers} == {1}
     assert len(found.current().observations) == 1
+
+
+# Calls at the same time, and handles that hang or answer nonsense.
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_r242_calls_of_one_turn_wait_for_each_other_instead_of_losing_races(asynchronous: bool) -> None:
+    found = memory()
+    handle = Contested(found, times=0) if asynchronous else found
+    add = working_memory_tools(memory=handle)[ADD]
+
+    async def turn() -> list[Any]:
+        calls = [add.execute({"items": [NOTE]}, ToolContext(f"call-{n}", 0)) for n in range(16)]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    answers = asyncio.run(turn())
+    assert [answer["revision"] for answer in answers] == list(range(1, 17))
+    assert len(found.current().observations) == 16
+
+
+class Hanging:
+    """A handle that does not answer before it is let go."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+
+    def current(self) -> WorkingMemorySnapshot:
+        self.over.wait(30)
+        return started()
+
+    def apply(self, patch: WorkingMemoryPatch) -> PatchOutcome:
+        raise AssertionError("it was never read")
+
+
+@pytest.mark.parametrize("number", [READ, ADD])
+def test_a_call_to_a_handle_that_hangs_ends_when_it_is_cancelled(number: int) -> None:
+    handle, signal = Hanging(), CancelToken()
+    tool = working_memory_tools(memory=handle)[number]
+    threading.Timer(0.2, signal.cancel).start()
+    began = time.monotonic()
+    try:
+        with pytest.raises(CallCancelledError):
+            tool.execute_sync({"items": [NOTE]} if number == ADD else {}, ToolContext("c", 0, signal=signal))
+        assert time.monotonic() - began < 20
+    finally:
+        handle.over.set()
+
+
+class Garbage:
+    """A handle that answers what it must not."""
+
+    def __init__(self, *, snapshot: Any, outcome: Any = None) -> None:
+        self.snapshot, self.outcome = snapshot, outcome
+
+    def current(self) -> Any:
+        return self.snapshot
+
+    def apply(self, patch: WorkingMemoryPatch) -> Any:
+        return self.outcome
+
+
+@pytest.mark.parametrize("snapshot", [None, {}, "{}", 5], ids=repr)
+def test_a_handle_that_answers_nonsense_is_the_hosts_mistake(snapshot: Any) -> None:
+    read, add, _ = working_memory_tools(memory=Garbage(snapshot=snapshot))
+    for tool, data in ((read, {}), (add, {"items": [NOTE]})):
+        with pytest.raises(InvalidInputError, match="current"):
+            tool.execute_sync(data, ToolContext("c", 0))
+    bad = Garbage(snapshot=started(), outcome=AppliedPatch(snapshot))
+    with pytest.raises(InvalidInputError, match="PatchOutcome"):
+        working_memory_tools(memory=bad)[ADD].execute_sync({"items": [NOTE]}, ToolContext("c", 0))
+
+
+def test_a_class_is_no_handle() -> None:
+    with pytest.raises(InvalidInputError, match="memory"):
+        working_memory_tools(memory=InMemoryWorkingMemory)  # type: ignore[arg-type]
+
+
+def test_what_reading_answers_has_a_utf8_form() -> None:
+    found = memory(goal="half \ud83d", tasks={"list": [{"id": "t\udc00", "title": "x\ud83d"}]})
+    answer = working_memory_tools(memory=found)[READ].execute_sync({}, ToolContext("c", 0))
+    json.dumps(answer, ensure_ascii=False).encode()
+    assert answer["goal"]["text"] == "half \ufffd"
+    assert answer["tasks"]["list"][0]["title"] == "x\ufffd"
