@@ -48,7 +48,7 @@ class TextLength:
 
 def _only_lists(value: object) -> object:
     if isinstance(value, list | tuple):
-        return value
+        return [*value]  # a subclass may say what it likes of its length
     raise InvalidInputError(f"a {type(value).__name__} is no list")
 
 

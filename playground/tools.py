@@ -116,7 +116,15 @@ class Tool:
             )
 
     def execute_sync(self, data: Any, context: ToolContext) -> Mapping[str, Any]:
-        """Carry a call out from synchronous code; see ``execute``."""
+        """Carry a call out from synchronous code; see ``execute``.
+
+        Raises:
+            InvalidInputError: When ``context`` is no ``ToolContext``.
+        """
+        if not isinstance(context, ToolContext):
+            raise InvalidInputError(
+                f"The context of a tool call is {shown(context)}.", remedy="Pass a ToolContext."
+            )
         return run_sync(self._executed(data, context))
 
     async def _executed(self, data: Any, context: ToolContext) -> Mapping[str, Any]:

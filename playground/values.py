@@ -157,7 +157,7 @@ def whole_number(value: object, subject: str) -> int:
     if not isinstance(value, bool):
         try:
             number = operator.index(value)  # type: ignore[arg-type]  # TypeError is the answer for the rest
-        except TypeError:
+        except Exception:  # noqa: BLE001  # a foreign __index__ may raise anything
             number = -1
         if 0 <= number <= LARGEST_WHOLE_NUMBER:
             return number

@@ -97,9 +97,10 @@ class InMemoryWorkingMemory:
             # Another patch came first. This one expects the revision before it, so the next answer is the last.
 
     def history(self) -> tuple[WorkingMemoryRevision, ...]:
-        """Return what the newest patches changed, the newest last."""
+        """Return what the newest patches changed, the newest last, as copies that the caller may change."""
         with self._lock:
-            return tuple(self._history)
+            kept = tuple(self._history)
+        return tuple(revision.model_copy(deep=True) for revision in kept)
 
 
 def _system_ms() -> int:

@@ -290,6 +290,7 @@ class WorkingMemoryPatch(RecordedValue):
         # Before the fields are looked at: the message must not hold a foreign value whole, nor list all ops.
         if not isinstance(value, list | tuple):
             raise InvalidInputError("the operations are not a list")
+        value = [*value]  # a subclass may say what it likes of its length
         if not 1 <= len(value) <= MOST_OPERATIONS:
             raise InvalidInputError(f"{len(value)} operations, not 1 to {MOST_OPERATIONS}")
         for number, operation in enumerate(value):

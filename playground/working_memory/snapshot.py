@@ -170,6 +170,8 @@ def _task_list(tasks: Mapping[str, Any], stamp: Mapping[str, Any]) -> TaskList:
         raise InvalidInputError(
             "The tasks are not a mapping with list and active_task_id.", remedy='Pass {"list": [...]}.'
         )
+    if "active_task_id" in tasks and "activeTaskId" in tasks:
+        raise InvalidInputError("The active task is stated twice.", remedy="Leave out activeTaskId.")
     listing = tasks.get("list")
     if isinstance(listing, str) or not isinstance(listing, Sequence):
         raise InvalidInputError("The task list is not a list.", remedy='Pass {"list": [...]}.')

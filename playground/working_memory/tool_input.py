@@ -25,7 +25,7 @@ Section = Literal[
 # Its length is checked, and told, where the patch is applied.
 _Text = Annotated[str, Field(strict=True, min_length=1, json_schema_extra={"maxLength": TEXT_LENGTH})]
 _Id = Annotated[str, Field(strict=True, min_length=1, max_length=ID_LENGTH)]
-_CallId = Annotated[str, Field(strict=True, min_length=1, max_length=TEXT_LENGTH)]
+_CallId = Annotated[str, Field(strict=True, min_length=1, max_length=ID_LENGTH)]
 
 # The optional fields that only some kinds of items, and some actions, have.
 _KIND_FIELDS = {"decision": {"rationale"}, "attempt": {"outcome", "detail"}}

@@ -196,3 +196,11 @@ def test_a_tool_is_carried_out_from_synchronous_code_too_even_inside_a_running_l
         return tool.execute_sync("x", context)
 
     assert asyncio.run(notebook()) == {"data": "x", "step": 2}
+
+
+def test_a_call_needs_a_context() -> None:
+    async def echo(data: Any, context: ToolContext) -> Mapping[str, Any]:
+        return {}
+
+    with pytest.raises(InvalidInputError, match="ToolContext"):
+        Tool("echo", "Echoes.", {"type": "object"}, echo).execute_sync({}, None)  # type: ignore[arg-type]

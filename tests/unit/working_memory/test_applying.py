@@ -774,3 +774,28 @@ def test_r239_patches_with_long_ids_never_fill_the_snapshot(character: str) -> N
     assert patched(memory, none, operation_id=newest).status == "duplicate"
     large = after(memory, *[{**OBSERVE, "text": "x" * 1_000}] * 16)
     assert len(large.operations) < len(memory.operations)
+
+
+class Short(list[Any]):
+    """A list that says that it holds one thing."""
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_r231_a_list_that_lies_about_its_length_is_counted() -> None:
+    patch = {"operationId": "a", "expectedRevision": 0, "writer": "host", "operations": Short([OBSERVE] * 17)}
+    with pytest.raises(InvalidInputError, match="17 operations"):
+        apply_working_memory_patch(start(), patch, now=0)
+    sources = Short([{"kind": "user"}] * 17)
+    assert refused(start(), {**OBSERVE, "sources": sources}).reason == "limit"
+
+
+class Broken:
+    def __index__(self) -> int:
+        raise RuntimeError("no number today")
+
+
+def test_r231_a_time_that_raises_is_the_callers_mistake() -> None:
+    with pytest.raises(InvalidInputError, match="time"):
+        patched(start(), OBSERVE, now=Broken())  # type: ignore[arg-type]

@@ -60,7 +60,7 @@ def test_a_result_belongs_to_the_last_call_of_its_id() -> None:
         (["a", "b"], used("a", results={"a": "Red."})),
         (["b"], (*used("a"), Message("tool", (ToolResultPart("b", "An orphan."),)))),
         (["b"], (Message("user", "Go on."),)),
-        (["x" * 1_000], used("a")),
+        (["x" * 256], used("a")),
     ],
 )
 def test_evidence_that_cannot_be_an_earlier_call_is_refused(

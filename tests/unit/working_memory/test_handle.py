@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -189,3 +189,12 @@ def test_two_writers_that_race_lose_no_patch_and_apply_none_twice() -> None:
     left = {item.text for item in memory.current().observations}
     assert left == {f"a-{PATCHES - 1}", f"b-{PATCHES - 1}"}
     assert late, "the writers never met"
+
+
+def test_whoever_reads_the_history_cannot_change_it() -> None:
+    found = InMemoryWorkingMemory(started())
+    found.apply(noted("a", 0))
+    change = found.history()[0].changes[0]
+    assert change.after is not None
+    cast("dict[str, Any]", change.after)["text"] = "FAKE"
+    assert "FAKE" not in found.history()[0].to_json()

@@ -103,6 +103,7 @@ def test_r239_each_limit_is_allowed_and_one_more_is_refused(limits: dict[str, An
         {"tasks": {"list": None}},
         {"tasks": {"list": [5]}},
         {"tasks": {"list": ["a"], "active_task_id": "b"}},
+        {"tasks": {"list": ["a"], "active_task_id": "tasks-0-0", "activeTaskId": "tasks-0-0"}},
         {"tasks": {"list": [{"id": "a", "title": "x"}, {"id": "a", "title": "y"}]}},
         {"tasks": {"list": [{"title": "x", "status": "later"}]}},
         {"tasks": {"list": [{"title": "x", "surprise": 1}]}},
