@@ -13,13 +13,15 @@ from pydantic import Field
 from playground.fields import TextLength
 from playground.values import RecordedValue
 from playground.working_memory.items import ID_LENGTH, Count, Goal, MemoryItem, Milliseconds, Task, Writer
+from playground.working_memory.patch import MOST_OPERATIONS, WorkingMemoryPatch
 
 if TYPE_CHECKING:
     from playground.working_memory.outcome import AppliedPatch
-    from playground.working_memory.patch import WorkingMemoryPatch
     from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["ChangedList", "ItemChange", "WorkingMemoryRevision", "revision_of", "snapshot_changes"]
+
+CHANGES = 256  # of one patch: a new list of tasks takes 64 away and brings 64, the others change one or two
 
 ChangedList = Literal[
     "goal",
@@ -61,9 +63,9 @@ class WorkingMemoryRevision(RecordedValue):
     """The patch's identifier."""
     changed_at: Milliseconds
     """When it was applied, in ms since the epoch."""
-    operations: tuple[str, ...]
+    operations: Annotated[tuple[str, ...], Field(max_length=MOST_OPERATIONS)]
     """Names of its operations, in their order."""
-    changes: tuple[ItemChange, ...]
+    changes: Annotated[tuple[ItemChange, ...], Field(max_length=CHANGES)]
     """What came of it, in the order of the sections."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,16 +60,24 @@ class ProjectFolder:
         return path
 
     def text(self, name: str) -> str | None:
-        """Return a UTF-8 file's text, or ``None`` when it is not there."""
+        """Return a UTF-8 file's text, or ``None`` when it is not there.
+
+        Raises:
+            ProjectError: When it is not UTF-8, or empty: no part is saved as an empty file, so a crash or a
+                full disk made it one, and the next save would drop it.
+        """
         path = self.file(name)
         if path is None:
             return None
         data = path.read_bytes()
         self.contents.append(name.encode() + b"\0" + data)
         try:
-            return data.decode("utf-8-sig")
+            text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise self.error(f"{name} is not UTF-8 (byte {error.start:,}).", "Save it as UTF-8.") from None
+        if not text.strip():
+            raise self.error(f"{name} is empty.", "Restore it, or delete it where nothing is to be there.")
+        return text
 
     def json(self, name: str, kind: type[_Value], make_default: Callable[[], _Value]) -> _Value:
         """Return a JSON file's value, which must be a ``kind``; the default when the file is not there."""
@@ -81,9 +89,26 @@ class ProjectFolder:
             raise self.error(f"{name} does not hold a JSON {'object' if kind is dict else 'list'}.")
         return value
 
-    def lines(self, name: str, read: Callable[[dict[str, Any]], _Value]) -> list[_Value]:
-        """Return what ``read`` makes of each object of a JSON Lines file; none when the file is not there."""
-        return list(self._lines(name, read))
+    def lines(
+        self,
+        name: str,
+        read: Callable[[dict[str, Any]], _Value],
+        *,
+        newest: Callable[[Sequence[str]], int] | None = None,
+    ) -> list[_Value]:
+        """Return what is made of each object of a JSON Lines file; none when the file is not there.
+
+        Args:
+            name: The file.
+            read: Makes a value of an object.
+            newest: Says how many of the lines, which are not blank, are read at the end; all by default.
+        """
+        lines = [
+            (number, line) for number, line in enumerate((self.text(name) or "").split("\n"), 1) if line.strip()
+        ]
+        if newest is not None:
+            lines = lines[len(lines) - newest([line for _, line in lines]) :]
+        return [self._line(f"{name}, line {number}", line, read) for number, line in lines]
 
     def checked(self, where: str, read: Callable[[], _Value]) -> _Value:
         """Return what ``read`` gives, or raise its complaint as one about this project."""
@@ -99,15 +124,11 @@ class ProjectFolder:
             missing = f"the field {error} is missing" if isinstance(error, KeyError) else "malformed"
             raise self.error(f"{where}: {missing}.") from error
 
-    def _lines(self, name: str, read: Callable[[dict[str, Any]], _Value]) -> Iterator[_Value]:
-        for number, line in enumerate((self.text(name) or "").split("\n"), 1):
-            if not line.strip():
-                continue
-            where = f"{name}, line {number}"
-            value = self._parsed(line, where)
-            if not isinstance(value, dict):
-                raise self.error(f"{where}: not a JSON object.")
-            yield self.checked(where, lambda value=value: read(value))  # type: ignore[misc]
+    def _line(self, where: str, line: str, read: Callable[[dict[str, Any]], _Value]) -> _Value:
+        value = self._parsed(line, where)
+        if not isinstance(value, dict):
+            raise self.error(f"{where}: not a JSON object.")
+        return self.checked(where, lambda: read(value))
 
     def _parsed(self, text: str, where: str) -> Any:
         try:

@@ -120,7 +120,7 @@ def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:
     memory_text = folder.text("working_memory.json")
     working_memory = (
         folder.checked("working_memory.json", lambda: WorkingMemorySnapshot.from_json(memory_text))
-        if memory_text
+        if memory_text is not None
         else None
     )
     history = working_memory_history(folder, working_memory)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playground.errors import InvalidRequestError
@@ -24,9 +24,17 @@ from playground.working_memory.difference import WorkingMemoryRevision, revision
 from playground.workspace.files import ProjectFolder
 from playground.workspace.project import Project
 
-__all__ = ["HISTORY_LIMIT", "ProjectMemory", "patch_project", "start_working_memory", "working_memory_history"]
+__all__ = [
+    "HISTORY_BYTES",
+    "HISTORY_LIMIT",
+    "ProjectMemory",
+    "patch_project",
+    "start_working_memory",
+    "working_memory_history",
+]
 
 HISTORY_LIMIT = 100  # revisions; older ones are let go
+HISTORY_BYTES = 4 * 1024 * 1024  # of their JSON together; one patch of a full memory makes half a MiB at most
 _HISTORY_FILE = "working_memory_history.jsonl"
 
 
@@ -76,7 +84,8 @@ def patch_project(
     if not isinstance(outcome, AppliedPatch):
         return project, outcome
     history = (*project.working_memory_history, revision_of(before, outcome, wanted))
-    return _with_memory(project, outcome.snapshot, history[-HISTORY_LIMIT:]), outcome
+    kept = _newest([len(revision.to_json().encode()) for revision in history])
+    return _with_memory(project, outcome.snapshot, history[len(history) - kept :]), outcome
 
 
 class ProjectMemory:
@@ -115,10 +124,16 @@ def working_memory_history(
 ) -> tuple[WorkingMemoryRevision, ...]:
     """Read the history file of a project folder; none when it is not there.
 
+    Only its end is read, as much as a history may have: what stands before was let go.
+
     Raises:
         ProjectError: When it is damaged or tells of revisions that the snapshot has not reached.
     """
-    history = folder.lines(_HISTORY_FILE, lambda data: WorkingMemoryRevision.from_json(json.dumps(data)))
+    history = folder.lines(
+        _HISTORY_FILE,
+        lambda data: WorkingMemoryRevision.from_json(json.dumps(data)),
+        newest=lambda lines: _newest([len(line.encode()) for line in lines]),
+    )
     numbers = [revision.revision for revision in history]
     reached = 0 if snapshot is None else snapshot.revision
     if numbers != sorted(set(numbers)) or any(number > reached for number in numbers):
@@ -127,7 +142,18 @@ def working_memory_history(
             f"{reached:,} at most.",
             "Correct the file, or delete it; only the history is lost with it.",
         )
-    return tuple(history[-HISTORY_LIMIT:])
+    return tuple(history)
+
+
+def _newest(sizes: Sequence[int]) -> int:
+    """Return how many revisions are kept of some with these sizes in bytes, the newest last; one at least."""
+    total = kept = 0
+    for size in reversed(sizes[-HISTORY_LIMIT:]):
+        total += size
+        if kept and total > HISTORY_BYTES:
+            break
+        kept += 1
+    return kept
 
 
 def _with_memory(

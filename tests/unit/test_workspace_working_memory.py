@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from playground.working_memory import AppliedPatch, WorkingMemoryPatch
 from playground.working_memory.handle import WorkingMemoryHandle
 from playground.workspace import Project, compile_project, load_project, load_sample, save_project
 from playground.workspace.working_memory import (
+    HISTORY_BYTES,
     HISTORY_LIMIT,
     ProjectMemory,
     patch_project,
@@ -94,6 +96,78 @@ def test_the_history_keeps_the_newest_hundred_revisions(demo: Project) -> None:
         assert outcome.status == "applied"
     revisions = [row.revision for row in changed.working_memory_history]
     assert revisions == list(range(4, HISTORY_LIMIT + 4))
+
+
+def test_the_history_keeps_the_newest_revisions_that_have_four_mebibytes_of_json(
+    demo: Project, tmp_path: Path
+) -> None:
+    changed = demo
+    for number in range(30):
+        tasks = [{"title": f"{number} {'x' * 450}", "notes": "y" * 900} for _ in range(64)]
+        operation = {"op": "set-tasks", "list": tasks}
+        changed, outcome = patch_project(changed, patch(changed, operation), now=number)
+        assert outcome.status == "applied"
+    history = changed.working_memory_history
+    sizes = [len(revision.to_json().encode()) for revision in history]
+    assert 10 < len(history) < 30
+    assert sum(sizes) <= HISTORY_BYTES < sum(sizes) + max(sizes)
+    assert history[-1].revision == 30
+    folder = save_project(changed, tmp_path / "saved")
+    file = folder / "working_memory_history.jsonl"
+    assert load_project(folder).working_memory_history == history
+    older = history[0].to_json().replace(f'"revision":{history[0].revision}', '"revision":1', 1)
+    file.write_text(f"{older}\n{file.read_text()}")
+    assert load_project(folder).working_memory_history == history
+
+
+def test_a_history_with_more_changes_than_a_patch_can_make_is_damaged(demo: Project, tmp_path: Path) -> None:
+    folder = save_project(observed(demo), tmp_path / "saved")
+    file = folder / "working_memory_history.jsonl"
+    line = json.loads(file.read_text())
+    file.write_text(json.dumps({**line, "changes": [{"list": "goal", "kind": "added"}] * 50_000}) + "\n")
+    start = time.perf_counter()
+    with pytest.raises(ProjectError, match=r"working_memory_history.jsonl, line 1: .*at most 256"):
+        load_project(folder)
+    assert time.perf_counter() - start < 2
+    file.write_text(json.dumps({**line, "operations": ["add-question"] * 17}) + "\n")
+    with pytest.raises(ProjectError, match="at most 16"):
+        load_project(folder)
+
+
+def test_the_largest_patch_that_there_can_be_goes_into_the_history(demo: Project) -> None:
+    tasks = [{"title": f"Task {number}."} for number in range(64)]
+    full, _ = patch_project(demo, patch(demo, {"op": "set-tasks", "list": tasks}), now=1)
+    added: list[dict[str, Any]] = [{"op": "add-observation", "text": "Seen."}] * 14
+    operations = [{"op": "set-tasks", "list": tasks}, {"op": "set-goal", "text": "Other."}, *added]
+    changed, outcome = patch_project(full, patch(full, *operations), now=2)
+    assert outcome.status == "applied"
+    assert len(changed.working_memory_history[-1].changes) == 64 + 64 + 1 + 14
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b" \n"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "project.json",
+        "documents.jsonl",
+        "chunks.jsonl",
+        "memories.jsonl",
+        "chats.jsonl",
+        "scenarios.jsonl",
+        "conversation.json",
+        "tools.json",
+        "working_memory.json",
+        "working_memory_history.jsonl",
+        "vectors.npz",
+    ],
+)
+def test_a_file_that_lost_its_content_is_damaged_and_not_a_part_that_is_not_there(
+    demo: Project, tmp_path: Path, name: str, content: bytes
+) -> None:
+    folder = save_project(observed(demo), tmp_path / "saved")
+    (folder / name).write_bytes(content)
+    with pytest.raises(ProjectError, match=name):
+        load_project(folder)
 
 
 def test_a_patch_builds_no_index_of_an_unchanged_corpus_again() -> None:
