@@ -45,7 +45,6 @@ from playground.working_memory.snapshot import WorkingMemorySnapshot
 __all__ = ["CompileInputs", "MemoryOffers", "Offers", "prepare"]
 
 _TYPES: dict[str, Any] = {
-    "working_memory": WorkingMemorySnapshot | None,
     "estimator": TokenEstimator,
     "estimator_kind": EstimatorKind | None,
     "run_id": str,
@@ -86,6 +85,9 @@ class CompileInputs:
                 raise InvalidInputError(f"{name} is a {type(value).__name__}.", remedy="Pass a list.")
             object.__setattr__(self, name, tuple(value))
         object.__setattr__(self, "messages", as_messages(self.messages))
+        if self.working_memory is not None:
+            memory = WorkingMemorySnapshot.recorded(self.working_memory)
+            object.__setattr__(self, "working_memory", memory)
 
     @property
     def room(self) -> int:

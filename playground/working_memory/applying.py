@@ -80,7 +80,7 @@ def apply_working_memory_patch(
         InvalidInputError: When the snapshot, the patch or an option is malformed; never for what is only not
             allowed, which is a rejection.
     """
-    before = WorkingMemorySnapshot.parse(snapshot)
+    before = WorkingMemorySnapshot.recorded(snapshot)
     wanted = WorkingMemoryPatch.parse(patch)
     time = whole_number(now, "The time in ms")
     if generate_id is not None and not callable(generate_id):

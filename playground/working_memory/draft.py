@@ -135,7 +135,7 @@ class Draft:
         """
         item = next((item for name in lists for item in self._lists[name] if item.id == item_id), None)
         if item is None:
-            raise Refusal("not-found", f"No item of {' or '.join(lists)} has the id {shown(item_id)}.")
+            raise Refusal("not-found", self._missing(item_id, lists))
         assert isinstance(item, MemoryItem)
         if self._writer == "model" and (item.writer != "model" or item.decided_by is not None):
             whose = "was written by" if item.writer != "model" else "has been decided by"
@@ -210,6 +210,19 @@ class Draft:
         """
         if wanted > MOST[of]:
             raise Refusal("limit", f"{wanted} {of}, at most {MOST[of]} are kept.")
+
+    def _missing(self, item_id: str, lists: Sequence[ItemList]) -> str:
+        wanted = " or ".join(lists)
+        everywhere: dict[ItemList, Sequence[MemoryItem | Task]] = {
+            **self._lists, "tasks": self.tasks.list if self.tasks else ()
+        }  # fmt: skip
+        found = next((name for name, items in everywhere.items() if any(i.id == item_id for i in items)), None)
+        if found is None:
+            return f"No item of {wanted} has the id {shown(item_id)}."
+        whose = (
+            ", which are the host's" if self._writer == "model" and found in {"constraints", "tasks"} else ""
+        )
+        return f"Item {shown(item_id)} is one of {found}{whose}, not of {wanted}."
 
     def _taken(self, to: ItemList) -> set[str]:
         lists: Iterator[ItemList] = iter(WRITTEN_LISTS if to in WRITTEN_LISTS else (to,))

@@ -63,7 +63,7 @@ class InMemoryWorkingMemory:
         for name, function in (("clock", clock), ("generate_id", generate_id)):
             if function is not None and not callable(function):
                 raise InvalidInputError(f"{name} is {shown(function)}.", remedy="Pass a function.")
-        self._snapshot = WorkingMemorySnapshot.parse(snapshot)
+        self._snapshot = WorkingMemorySnapshot.recorded(snapshot)
         self._clock = clock or _system_ms
         self._generate_id = generate_id
         self._history: deque[WorkingMemoryRevision] = deque(maxlen=whole_number(history, "The history"))

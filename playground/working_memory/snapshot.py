@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -103,6 +103,23 @@ class WorkingMemorySnapshot(RecordedValue):
         if size > SNAPSHOT_BYTES:
             raise InvalidInputError(f"the snapshot has {size:,} bytes of JSON, above {SNAPSHOT_BYTES:,}")
         return self
+
+    @classmethod
+    def recorded(cls, data: Any) -> Self:
+        """Check a snapshot, or the plain data that JSON gives of one, and return it.
+
+        Raises:
+            InvalidInputError: For anything else; says what to pass instead.
+        """
+        if isinstance(data, str | bytes):
+            raise InvalidInputError(
+                "The working memory is JSON text.", remedy="Read it with WorkingMemorySnapshot.from_json."
+            )
+        if callable(getattr(data, "current", None)):
+            raise InvalidInputError(
+                f"The working memory is a {type(data).__name__}, which changes.", remedy="Pass its current()."
+            )
+        return super().recorded(data)
 
     @property
     def active_task(self) -> Task | None:

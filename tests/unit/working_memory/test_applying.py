@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from playground import InvalidInputError
+from playground import InvalidInputError, compile_context
 from playground.working_memory import (
     AppliedPatch,
     DuplicatePatch,
+    InMemoryWorkingMemory,
     PatchOutcome,
     RejectedPatch,
     WorkingMemorySnapshot,
@@ -799,3 +800,50 @@ class Broken:
 def test_r231_a_time_that_raises_is_the_callers_mistake() -> None:
     with pytest.raises(InvalidInputError, match="time"):
         patched(start(), OBSERVE, now=Broken())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("operation", "writer", "said"),
+    [
+        (
+            {"op": "remove-item", "id": "constraints-0-0"},
+            "model",
+            "is one of constraints, which are the host's, not",
+        ),
+        (
+            {"op": "remove-item", "id": "tasks-0-0"},
+            "model",
+            "is one of tasks, which are the host's, not of decisions",
+        ),
+        ({"op": "remove-item", "id": "constraints-0-0"}, "host", "is one of constraints, not of decisions or"),
+        (
+            {"op": "update-attempt", "id": "questions-1-0", "detail": "d"},
+            "model",
+            "of questions, not of attempts.",
+        ),
+        ({"op": "drop-question", "id": "nowhere"}, "model", "No item of questions has the id 'nowhere'."),
+    ],
+)
+def test_an_id_of_another_list_is_told_from_one_that_is_nowhere(
+    operation: dict[str, Any], writer: str, said: str
+) -> None:
+    memory = after(start(constraints=["c"], tasks={"list": ["t"]}), *EVERY_LIST, writer="model")
+    outcome = refused(memory, operation, writer=writer)
+    assert outcome.reason == "not-found"
+    assert said in outcome.message
+
+
+def test_what_is_no_snapshot_is_refused_with_what_to_pass_instead() -> None:
+    memory = start()
+    handle = InMemoryWorkingMemory(memory)
+    patch = {"operationId": "a", "expectedRevision": 0, "writer": "host", "operations": [OBSERVE]}
+    for wrong, remedy in ((handle, "current"), (memory.to_json(), "from_json"), (b"{}", "from_json")):
+        for use in (
+            lambda value: apply_working_memory_patch(value, patch, now=0),
+            InMemoryWorkingMemory,
+            lambda value: compile_context(
+                results=(), messages=(), input_tokens=9, used_tokens=0, working_memory=value
+            ),
+        ):
+            with pytest.raises(InvalidInputError, match=remedy):
+                use(wrong)  # type: ignore[arg-type]
