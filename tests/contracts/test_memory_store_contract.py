@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from playground.compiler.values import text_digest
 from playground.errors import InvalidInputError, InvalidRequestError, StaleRevisionError
-from playground.memory import InMemoryMemoryStore, MemoryRecord, MemoryRevision, MemoryScope, MemoryStore
+from playground.memory import (
+    InMemoryMemoryStore,
+    MemoryRecord,
+    MemoryRevision,
+    MemoryScope,
+    MemoryStore,
+    SqlMemoryStore,
+)
 
 T = TypeVar("T")
 ADA = MemoryScope(user_id="ada")
 BOB = MemoryScope(user_id="bob")
 
 
-@pytest.fixture(params=[InMemoryMemoryStore])
-def store(request: pytest.FixtureRequest) -> MemoryStore:
-    make: Callable[[], MemoryStore] = request.param
-    return make()
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
+    if request.param == "memory":
+        yield InMemoryMemoryStore()
+        return
+    if request.param == "sqlite":
+        url = str(tmp_path / "memories.db")
+    else:
+        url = request.getfixturevalue("postgres").new_url()
+    with closing(SqlMemoryStore(url)) as opened:
+        yield opened
 
 
 def run(awaitable: Awaitable[T]) -> T:
