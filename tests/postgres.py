@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from pgserver.postgres_server import get_server
 
 __all__ = ["PostgresServer", "running_server"]
 
@@ -38,6 +38,10 @@ class PostgresServer:
 @contextmanager
 def running_server() -> Iterator[PostgresServer]:
     """Start a server and stop it afterwards; its folder's short path leaves room for a socket's name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where there is no runtime folder of the user, it takes another
+        from pgserver.postgres_server import get_server
+
     folder = tempfile.mkdtemp(prefix="pg-")
     server = get_server(folder, cleanup_mode="delete")
     try:

@@ -222,7 +222,8 @@ def test_of_eight_writers_who_read_the_same_revision_one_is_accepted(store: Memo
     run(store.insert(record("r")))
     for turn in range(2, 12):
         ready = threading.Barrier(8)
-        accepted, refused = [], []
+        accepted: list[str] = []
+        refused: list[int] = []
 
         def write(
             worker: int,
