@@ -19,11 +19,10 @@ from sqlalchemy.engine import URL, make_url
 
 from playground.errors import InvalidInputError, StoreBusyError, StoreError
 from playground.memory.sql_schema import create_schema, has_schema
-from playground.memory.sqlite_file import check_file
+from playground.memory.sqlite_file import BUSY_SECONDS, check_file, is_locked
 
 __all__ = ["Database", "open_database"]
 
-BUSY_SECONDS = 30  # how long a writer waits for another one
 CONNECT_SECONDS = 10  # how long a server may take to answer
 _WRITES = "playground_writes"
 _POSTGRESQL = "postgresql+psycopg"
@@ -107,6 +106,7 @@ def open_database(url: str | Path) -> Database:
 
     Raises:
         InvalidInputError: When the URL is malformed or of another kind.
+        StoreBusyError: When others hold the database for too long.
         StoreError: When the database is damaged, another program's, of another version or out of reach.
     """
     database = _database(url)
@@ -252,8 +252,7 @@ def _check_encoding(connection: sa.Connection, name: str) -> None:
 
 def _is_busy(error: object) -> bool:
     if isinstance(error, sqlite3.Error):
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        return code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+        return is_locked(error)
     return getattr(error, "sqlstate", None) in _BUSY_STATES
 
 

@@ -1,17 +1,18 @@
-"""Looking at a file before SQLite may write to it: is it ours, is it whole?"""
+"""What SQLite's files need: a look before anything is written (ours? whole?), and telling faults apart."""
 
 from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
 
-from playground.errors import StoreError
+from playground.errors import StoreBusyError, StoreError
 from playground.memory.sql_schema import INFO
 
-__all__ = ["check_file"]
+__all__ = ["BUSY_SECONDS", "check_file", "is_locked"]
 
+BUSY_SECONDS = 30  # how long anybody waits for another one
 _HEADER = b"SQLite format 3\x00"
-BUSY_SECONDS = 30
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def check_file(path: Path) -> None:
@@ -20,6 +21,7 @@ def check_file(path: Path) -> None:
     Nothing is written to a file that is another program's.
 
     Raises:
+        StoreBusyError: When another program keeps it to itself.
         StoreError: When it is not SQLite's, another program's, damaged, or cannot be read.
     """
     name = path.name
@@ -44,13 +46,26 @@ def check_file(path: Path) -> None:
     try:
         problem = _problem(path)
     except sqlite3.Error as error:
-        problem = f"is damaged: {error}"
+        if is_locked(error):
+            raise StoreBusyError(
+                f"{name} is held by others for more than {BUSY_SECONDS} seconds.",
+                remedy="Try again; end a program that keeps it to itself.",
+                store=name,
+            ) from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        problem = f"{'is damaged' if code in _DAMAGE else 'cannot be read'}: {error}"
     if problem:
         raise StoreError(
             f"{name} {problem}.",
             remedy="Choose another file or go back to a copy; this one was left alone.",
             store=name,
         )
+
+
+def is_locked(error: sqlite3.Error) -> bool:
+    """Say whether others hold the file, so that the same call may succeed later."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 def _problem(path: Path) -> str:

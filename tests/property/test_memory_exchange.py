@@ -12,7 +12,7 @@ from playground.memory.jsonl import read_memories_jsonl, write_memories_jsonl
 from playground.memory.markdown_file import file_name
 from playground.memory.markdown_folder import read_memories_folder, write_memories_folder
 
-EXAMPLES = 40  # each waits for the disk
+EXAMPLES = 25  # each waits for the disk
 CHARACTERS = st.characters(codec="utf-8", exclude_characters="\x00")
 HARD = st.sampled_from(
     [

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 
 from playground.compiler.values import text_digest
 from playground.errors import StaleRevisionError
-from playground.memory import MemoryRecord, MemoryRevision, MemoryScope, SqlMemoryStore, SqlWorkingMemory
+from playground.memory import (
+    MemoryRecord,
+    MemoryRevision,
+    MemoryScope,
+    SqlMemoryStore,
+    SqlWorkingMemory,
+    sql_store,
+)
 
 ADA = MemoryScope(user_id="ada")
 
@@ -69,11 +78,20 @@ async def patch_one(url: str, worker: str, turns: int) -> None:
             assert outcome.reason == "stale-revision"
 
 
+async def forget_and_die(url: str) -> None:
+    """Forget a record, and be gone when that is committed and nothing is rewritten yet."""
+    store = SqlMemoryStore(url)
+    vars(sql_store)["finish_erasure"] = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+    await store.erase(["r0"], scope=ADA, at=2)
+
+
 if __name__ == "__main__":
     job, url, *rest = sys.argv[1:]
     if job == "write":
         asyncio.run(write_many(url, int(rest[0])))
     elif job == "revise":
         asyncio.run(revise_in_threads(url, rest[0], int(rest[1]), int(rest[2])))
+    elif job == "forget":
+        asyncio.run(forget_and_die(url))
     else:
         asyncio.run(patch_one(url, rest[0], int(rest[1])))

@@ -63,6 +63,24 @@ def test_a_process_killed_amid_a_thousand_writes_loses_none_that_was_acknowledge
         asyncio.run(store.insert(MemoryRecord(id="new", scope=ADA, revisions=(revision(1, "goes on"),))))
 
 
+def test_an_erasure_that_a_kill_cut_off_is_ended_when_the_file_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "memories.db"
+    with closing(SqlMemoryStore(path)) as store:
+        asyncio.run(store.insert(MemoryRecord(id="r0", scope=ADA, revisions=(revision(1, "secret of Ada"),))))
+    process = started("forget", path)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+
+    def told() -> bool:
+        return any(b"secret of Ada" in part.read_bytes() for part in tmp_path.iterdir())
+
+    assert told(), "the log still has it"
+    with closing(SqlMemoryStore(path)) as store:
+        assert not told()
+        assert [stone.id for stone in asyncio.run(store.tombstones(scope=ADA))] == ["r0"]
+        assert not asyncio.run(store.erasure_pending())
+
+
 @pytest.mark.parametrize(
     ("processes", "threads", "turns"), [(2, 4, 4), pytest.param(8, 1, 6, marks=pytest.mark.slow)]
 )

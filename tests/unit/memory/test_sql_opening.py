@@ -16,7 +16,6 @@ import pytest
 import sqlalchemy as sa
 
 import playground.memory
-import playground.memory.sql_engine as sql_engine
 from playground.compiler.values import text_digest
 from playground.errors import InvalidInputError, InvalidRequestError, StoreBusyError, StoreError
 from playground.memory import (
@@ -26,6 +25,8 @@ from playground.memory import (
     MemoryScope,
     MemorySession,
     SqlMemoryStore,
+    sql_engine,
+    sqlite_file,
 )
 from playground.memory.sql_schema import INFO, REVISIONS
 from tests.postgres import PostgresServer
@@ -38,10 +39,10 @@ def record(name: str, text: str = "Every deploy goes to eu-west.") -> MemoryReco
     return MemoryRecord(id=name, scope=ADA, revisions=(revision,))
 
 
-def filled(path: Path, *, count: int = 50) -> Path:
+def filled(path: Path, *, count: int = 12) -> Path:
     async def fill(store: SqlMemoryStore) -> None:
         for number in range(count):
-            await store.insert(record(f"r{number}", f"text {number} " * 100))
+            await store.insert(record(f"r{number}", f"text {number} " * 500))
 
     with closing(SqlMemoryStore(path)) as store:
         asyncio.run(fill(store))
@@ -211,6 +212,19 @@ def test_a_store_that_others_hold_is_busy_and_nothing_is_written(
             assert "secret" not in f"{caught.value} {caught.value.__cause__}"
             assert list(asyncio.run(store.list(scope=ADA))) == []
         asyncio.run(store.insert(record("r")))
+
+
+def test_a_file_that_another_program_keeps_to_itself_is_busy_and_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.1)
+    path = filled(tmp_path / "memories.db", count=1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreBusyError, match="is held by others"):
+            SqlMemoryStore(path)
+    SqlMemoryStore(path).close()
 
 
 def test_a_lock_that_postgresql_does_not_give_is_busy_too(
