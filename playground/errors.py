@@ -15,6 +15,8 @@
     ├── DocumentError                one file of an upload cannot be read
     ├── EmbeddingUnavailableError    the embedding model cannot be loaded
     ├── StaleRevisionError           somebody else changed the record first
+    ├── StoreError                   a database cannot be opened, read or written
+    │   └── StoreBusyError           somebody else holds it for too long
     └── ProjectError                 a project on disk cannot be used
 
 Each message says what is wrong, with sizes, and then the remedy. Every error pickles, and ``to_json`` gives
@@ -39,6 +41,8 @@ __all__ = [
     "SourceError",
     "SourceTimeoutError",
     "StaleRevisionError",
+    "StoreBusyError",
+    "StoreError",
     "ToolExecutionError",
     "UnknownModelError",
     "ends_execution",
@@ -255,6 +259,27 @@ class StaleRevisionError(PlaygroundError):
             expected_revision=expected_revision,
             actual_revision=actual_revision,
         )
+
+
+class StoreError(PlaygroundError):
+    """A database is damaged, foreign, of another version or out of reach; whoever runs it must act.
+
+    Attributes:
+        store: The file's or the database's name, without user, password or host.
+    """
+
+    code = "store_unusable"
+    store: str
+
+    def __init__(self, message: str, *, remedy: str = "", store: str = "") -> None:
+        super().__init__(message, remedy=remedy, store=store)
+
+
+class StoreBusyError(StoreError):
+    """Another writer held the database for longer than anybody waits; nothing was written, try again."""
+
+    code = "store_busy"
+    retryable = True
 
 
 class ProjectError(PlaygroundError):

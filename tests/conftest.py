@@ -8,10 +8,14 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.postgres import PostgresServer
 
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TZ="UTC", NO_COLOR="1")
 
@@ -23,6 +27,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 BROWSER = "tests/browser"
 WORKERS = 2  # as many cores as the documented time of a run is for; each worker loads the embedding model
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server with pgvector, started by the first test that asks for it."""
+    from tests.postgres import running_server
+
+    with running_server() as server:
+        yield server
 
 
 @pytest.hookimpl(tryfirst=True)

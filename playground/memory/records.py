@@ -13,7 +13,15 @@ from playground.errors import InvalidInputError
 from playground.scope import MemoryScope, MemorySourceRef
 from playground.values import RecordedValue
 
-__all__ = ["MemoryKind", "MemoryOrigin", "MemoryRecord", "MemoryRevision", "MemoryTombstone", "StorableText"]
+__all__ = [
+    "MemoryKind",
+    "MemoryOrigin",
+    "MemoryRecord",
+    "MemoryRevision",
+    "MemoryTombstone",
+    "StorableText",
+    "check_storable",
+]
 
 MemoryKind = Literal["episodic", "semantic", "working", "procedural"]
 MemoryOrigin = Literal["asserted", "observed", "extracted", "inferred", "imported"]
@@ -28,6 +36,16 @@ def _storable(value: Any) -> Any:
             remedy="Replace it by U+FFFD; databases refuse it.",
         )
     return value
+
+
+def check_storable(scope: MemoryScope, *ids: str) -> None:
+    """Refuse a scope and ids that no database takes; every store asks before it reads or writes.
+
+    Raises:
+        InvalidInputError: When one holds a NUL or a lone surrogate.
+    """
+    for text in (*scope.fields().values(), *ids):
+        _storable(text)
 
 
 StorableText = Annotated[str, BeforeValidator(_storable)]

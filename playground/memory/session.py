@@ -13,7 +13,7 @@ from playground.concurrency import in_thread
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
 from playground.memory.arguments import checked_kinds, checked_number, checked_scope, checked_text, checked_time
 from playground.memory.records import MemoryKind, MemoryOrigin, MemoryRecord, MemoryRevision, MemoryTombstone
-from playground.memory.store import MemoryStore
+from playground.memory.store import ErasedIds, MemoryStore
 from playground.scope import MemoryScope, MemorySourceRef, narrow
 from playground.values import whole_number
 
@@ -292,7 +292,7 @@ class MemorySession:
         *,
         kinds: Iterable[MemoryKind] | None = None,
         recorded_before: int | None = None,
-    ) -> tuple[str, ...]:
+    ) -> ErasedIds:
         """Erase text and digest of every revision of a record, or of all records that a filter takes.
 
         What remains is a tombstone. Vectors made of the texts are dropped: those that sessions of this process
@@ -305,7 +305,8 @@ class MemorySession:
             recorded_before: All records last written before that time, in ms.
 
         Returns:
-            The ids, sorted. Stored packages that hold them must be redacted.
+            The ids, sorted. Stored packages that hold them must be redacted. ``pending`` is true while the
+            bytes of the store's file may still hold the text, see ``SqlMemoryStore``.
 
         Raises:
             InvalidRequestError: When neither an id nor a filter is given.
@@ -331,7 +332,7 @@ class MemorySession:
         await self._drop_vectors(texts)
         erased = await self.store.erase(chosen, scope=self.scope, at=self._clock())
         await self._drop_vectors(texts)
-        return erased
+        return ErasedIds(erased, pending=getattr(erased, "pending", False))
 
     async def tombstones(self) -> tuple[MemoryTombstone, ...]:
         """Return what is left of forgotten records, by id."""

@@ -36,6 +36,8 @@ EVERY = (
     DocumentError("Unreadable.", name="a.pdf"),
     EmbeddingUnavailableError("Missing.", model="minilm"),
     StaleRevisionError(record_id="r", expected_revision=1, actual_revision=2),
+    errors.StoreError("Damaged.", store="memories.db"),
+    errors.StoreBusyError("Held.", store="memories.db"),
     ProjectError("Damaged.", project="demo"),
 )
 
@@ -99,7 +101,7 @@ def test_the_logged_form_never_holds_a_cause_or_a_body() -> None:
 
 def test_only_errors_that_a_repetition_can_mend_are_retryable() -> None:
     assert {type(error).__name__ for error in EVERY if error.retryable} == {
-        "SourceTimeoutError", "StaleRevisionError",
+        "SourceTimeoutError", "StaleRevisionError", "StoreBusyError",
     }  # fmt: skip
 
 

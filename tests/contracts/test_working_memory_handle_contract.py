@@ -1,0 +1,196 @@
+"""What every working-memory handle must do; each implementation runs all of it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playground.concurrency import run_sync
+from playground.errors import InvalidInputError, InvalidRequestError, StoreError
+from playground.memory import SqlMemoryStore, SqlWorkingMemory
+from playground.memory.sql_schema import WORKING_MEMORIES
+from playground.working_memory import (
+    AppliedPatch,
+    DuplicatePatch,
+    InMemoryWorkingMemory,
+    RejectedPatch,
+    WorkingMemoryHandle,
+    apply_working_memory_patch,
+    create_working_memory,
+    working_memory_tools,
+)
+from tests.unit.working_memory.helpers import NOTE, call, in_threads, noted, started
+
+Made = InMemoryWorkingMemory | SqlWorkingMemory
+Make = Callable[..., Made]
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    """Makes handles; those on a database share it."""
+    if request.param == "memory":
+        yield lambda **more: InMemoryWorkingMemory(started(), **more)
+        return
+    if request.param == "sqlite":
+        url = str(tmp_path / "memories.db")
+    else:
+        url = request.getfixturevalue("postgres").new_url()
+    with ExitStack() as stack:
+
+        def made(**more: Any) -> Made:
+            memory = SqlWorkingMemory(url, started().scope, start=started(), **more)
+            stack.callback(memory.close)
+            return memory
+
+        yield made
+
+
+begun = partial(create_working_memory, now=1_000)
+
+
+def told(answer: Any) -> Any:
+    """What a method returns, whether it is plain or async."""
+    return run_sync(answer) if inspect.iscoroutine(answer) else answer
+
+
+def test_a_patch_is_applied_to_what_stands_now_at_the_clocks_time(make: Make) -> None:
+    memory = make(clock=lambda: 5_000)
+    assert isinstance(memory, WorkingMemoryHandle)
+    assert told(memory.current()) == started()
+    outcome = told(memory.apply(noted("The build is red.", 0)))
+    assert outcome == apply_working_memory_patch(started(), noted("The build is red.", 0), now=5_000)
+    assert told(memory.current()) == outcome.snapshot
+
+
+def test_a_patch_that_is_not_applied_changes_nothing(make: Make) -> None:
+    memory = make()
+    first = told(memory.apply(noted("a", 0)))
+    stale = told(memory.apply(noted("b", 0)))
+    assert isinstance(stale, RejectedPatch)
+    assert stale.reason == "stale-revision"
+    assert told(memory.apply(noted("a", 7))) == DuplicatePatch(first.snapshot, 1)
+    with pytest.raises(InvalidInputError):
+        told(memory.apply({"operationId": "c"}))
+    assert told(memory.current()) == first.snapshot
+    assert [one.revision for one in told(memory.history())] == [1]
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\x00", "漢 \ud83d\ude00", "\u2028'\"\\"])
+def test_what_json_can_hold_is_kept(make: Make, text: str) -> None:
+    memory = make()
+    assert told(memory.apply(noted(text, 0))).status == "applied"
+    assert told(memory.current()).observations[0].text == text
+    (revision,) = told(memory.history())
+    assert revision.operation_id == text
+    assert revision.changes[0].after["text"] == text
+
+
+def test_the_history_tells_of_the_newest_patches_the_newest_last(make: Make) -> None:
+    memory = make(clock=lambda: 5_000, history=2)
+    assert told(memory.history()) == ()
+    for revision, text in enumerate("abc"):
+        told(memory.apply(noted(text, revision)))
+    assert [one.operation_id for one in told(memory.history())] == ["b", "c"]
+    third = told(memory.history())[-1]
+    assert (third.revision, third.writer, third.changed_at) == (3, "model", 5_000)
+
+
+def test_the_newest_hundred_patches_are_told_of_unless_fewer_are_asked_for(make: Make) -> None:
+    memory, forgetful = make(), make(history=0)
+    for revision in range(103):
+        patch = {
+            "operation_id": f"o{revision}",
+            "expected_revision": revision,
+            "writer": "host",
+            "operations": [{"op": "set-goal", "text": f"Goal {revision}."}],
+        }
+        assert told(memory.apply(patch)).status == "applied"
+    assert [one.revision for one in told(memory.history())] == list(range(4, 104))
+    told(forgetful.apply(noted("a", told(forgetful.current()).revision)))
+    assert told(forgetful.history()) == ()
+
+
+def test_a_clock_that_goes_back_does_not_take_a_change_back_in_time(make: Make) -> None:
+    times = iter([9_000, 4_000])
+    memory = make(clock=lambda: next(times))
+    assert [told(memory.apply(noted(text, n))).snapshot.updated_at for n, text in enumerate("ab")] == [
+        9_000
+    ] * 2
+
+
+def test_writers_that_race_lose_no_patch_and_apply_none_twice(make: Make) -> None:
+    memory = make()
+
+    def write(worker: int) -> None:
+        for turn in range(6):
+            while True:
+                patch = noted(f"{worker}/{turn}", told(memory.current()).revision)
+                outcome = told(memory.apply(patch))
+                if isinstance(outcome, AppliedPatch):
+                    assert told(memory.apply(patch)).status == "duplicate"
+                    break
+                assert isinstance(outcome, RejectedPatch)
+                assert outcome.reason == "stale-revision"
+
+    in_threads(*(partial(write, worker) for worker in range(4)))
+    snapshot = told(memory.current())
+    assert sorted(item.text for item in snapshot.observations) == sorted(
+        f"{worker}/{turn}" for worker in range(4) for turn in range(6)
+    )
+    assert (snapshot.revision, len(told(memory.history()))) == (24, 24)
+
+
+def test_the_same_patch_from_several_threads_is_applied_once(make: Make) -> None:
+    memory, statuses = make(), list[str]()
+    in_threads(*[lambda: statuses.append(told(memory.apply(noted("a", 0))).status)] * 4)
+    assert sorted(statuses) == ["applied", "duplicate", "duplicate", "duplicate"]
+
+
+def test_the_models_tools_read_and_write_it(make: Make) -> None:
+    read, add, _ = working_memory_tools(memory=make())
+    assert call(add, {"items": [NOTE]})["status"] == "applied"
+    assert NOTE["text"] in json.dumps(call(read, {}))
+
+
+def test_a_database_holds_one_for_each_scope_beside_the_memories(tmp_path: Path) -> None:
+    path, long = tmp_path / "memories.db", "長" * 256
+    store = SqlMemoryStore(path)
+    first = SqlWorkingMemory(store, "a", start=begun(scope="a"))
+    second = SqlWorkingMemory(store, long, start=begun(scope=long))
+    told(first.apply(noted("of a", 0)))
+    assert told(second.current()).revision == 0
+    store.close()
+    again = SqlWorkingMemory(path, "a", start=begun(scope="a", goal="Another start is not looked at."))
+    assert [item.text for item in told(again.current()).observations] == ["of a"]
+    assert len(told(again.history())) == 1
+    again.close()
+
+
+def test_one_that_was_never_begun_needs_a_start_of_its_scope(tmp_path: Path) -> None:
+    memory = SqlWorkingMemory(tmp_path / "memories.db", "task")
+    for ask in (memory.current, lambda: memory.apply(noted("a", 0))):
+        with pytest.raises(InvalidRequestError, match="no working memory of the scope 'task'"):
+            told(ask())
+    assert told(memory.history()) == ()
+    memory.close()
+    with pytest.raises(InvalidInputError, match="scope"):
+        SqlWorkingMemory(tmp_path / "memories.db", "task", start=begun(scope="other"))
+    with pytest.raises(InvalidInputError, match="scope"):
+        SqlWorkingMemory(tmp_path / "memories.db", "")
+
+
+def test_a_row_that_was_damaged_is_told_without_its_text(tmp_path: Path) -> None:
+    memory = SqlWorkingMemory(tmp_path / "memories.db", "a", start=begun(scope="a"))
+    told(memory.current())
+    with memory.database.writing() as connection:
+        connection.execute(WORKING_MEMORIES.update().values(body='{"secret": 1}'))
+    with pytest.raises(StoreError, match="The working memory 'a'"):
+        told(memory.current())
+    memory.close()
