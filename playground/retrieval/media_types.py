@@ -8,7 +8,18 @@ from pathlib import PurePosixPath
 
 from playground.retrieval.json_records import looks_like_records
 
-__all__ = ["CSV", "DOCX", "HTML", "JSON", "JSON_LINES", "MARKDOWN", "PDF", "TEXT", "media_type_of"]
+__all__ = [
+    "CSV",
+    "DOCX",
+    "HTML",
+    "JSON",
+    "JSON_LINES",
+    "MARKDOWN",
+    "PDF",
+    "TEXT",
+    "looks_like_page",
+    "media_type_of",
+]
 
 MARKDOWN = "text/markdown"
 TEXT = "text/plain"
@@ -45,6 +56,11 @@ _PAGE = re.compile(
 )
 
 
+def looks_like_page(text: str) -> bool:
+    """Whether a text begins as a whole HTML page does; tags alone do not make one."""
+    return bool(_PAGE.match(text))
+
+
 def media_type_of(name: str, text: str, warn: Callable[[str], None]) -> str:
     """Return the media type of decoded text.
 
@@ -58,7 +74,7 @@ def media_type_of(name: str, text: str, warn: Callable[[str], None]) -> str:
     if found := looks_like_records(text):
         warn("The content is JSON records although the name does not say so; it was read as such.")
         return found
-    if named != CSV and _PAGE.match(text):
+    if named != CSV and looks_like_page(text):
         warn("The content is an HTML page although the name does not say so; it was read as such.")
         return HTML
     if named is None:
