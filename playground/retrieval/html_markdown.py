@@ -57,9 +57,12 @@ def read_html(name: str, text: str) -> tuple[JsonRecord, ...]:
 
 def html_markdown(text: str) -> tuple[str, str]:
     """Return the title of a page's head, empty where it has none, and its body as Markdown. O(n)."""
-    from selectolax.lexbor import LexborHTMLParser  # noqa: PLC0415  # only for a page
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError  # noqa: PLC0415  # only then
 
-    page = LexborHTMLParser(text)
+    try:
+        page = LexborHTMLParser(text)
+    except SelectolaxError:  # the parser takes any markup, and fails for want of memory only
+        raise MemoryError from None
     named = page.head.css_first("title") if page.head is not None else None
     title = " ".join(named.text().split()) if named is not None else ""
     writer = MarkdownWriter()

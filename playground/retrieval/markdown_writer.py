@@ -9,7 +9,7 @@ __all__ = ["MarkdownWriter"]
 
 PREFIX_LIMIT = 16  # nested lists and quotes that are indented; deeper ones stay at that depth
 _BREAK = "\0"  # stands for a line break until the paragraph ends; decoded text holds no NUL
-_SPACE = re.compile(r"[ \t\n\r\f]+")  # what HTML takes for one space
+_SPACE = re.compile(r"[\t\n\r\f][ \t\n\r\f]*| [ \t\n\r\f]+")  # what HTML takes for one space and is not yet
 # What would open a heading or fenced code where the page has a plain line.
 _MISTAKABLE = re.compile(r"^(#{1,6}(?=[ \t]|$)|`{3}|~{3})", re.MULTILINE)
 _CLOSING_MARKS = re.compile(r"(?:(?<=[ \t])|^)#+$")

@@ -23,6 +23,7 @@ from playground.retrieval.parsing_frames import read_frame, write_frame
 
 __all__ = ["TIME_LIMIT", "Parser"]
 
+MEMORY_LIMIT = 4 * 1024**3  # bytes of address space; systems other than Linux may not keep to it
 TIME_LIMIT = 120.0  # seconds for one file; some 2,000 pages of a PDF on a slow machine
 # The child needs nothing of the package's own ``__init__``, whose imports take ten times as long as the rest.
 _PROGRAM = """
@@ -31,7 +32,7 @@ package = types.ModuleType("playground")
 package.__path__ = [sys.argv[1]]
 sys.modules["playground"] = package
 from playground.retrieval.parsing_process import main
-main()
+main(int(sys.argv[2]))
 """
 
 
@@ -112,7 +113,7 @@ class Parser:
                 name=name,
             )
         raise DocumentError(
-            f"{name} is damaged: the reader of such files broke off.",
+            f"{name} could not be read: it is damaged in a way that made the reader break off.",
             remedy="Open it in its own program, save it again and load that.",
             name=name,
         )
@@ -124,7 +125,7 @@ class Parser:
             paths = os.pathsep.join(filter(None, sys.path))
             try:
                 self._process = subprocess.Popen(  # noqa: S603  # this interpreter, nothing of the file
-                    [sys.executable, "-P", "-c", _PROGRAM, folder],
+                    [sys.executable, "-P", "-c", _PROGRAM, folder, str(MEMORY_LIMIT)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,

@@ -25,23 +25,26 @@ from playground.retrieval.pdf_text import read_pdf
 
 __all__ = ["main"]
 
-MEMORY_LIMIT = 4 * 1024**3  # bytes of address space, of which the libraries alone reserve a part
 GRACE = 10  # seconds after which the process ends by itself, should the one that started it be gone
 
 
-def main() -> None:
+def main(memory_limit: int) -> None:
     """Answer requests until there are no more, or one took so much memory that a fresh start is better."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not look like an answer
     logging.disable(logging.CRITICAL)
-    _limit_memory()
+    _limit_memory(memory_limit)
     while (head := read_frame(requests)) is not None and (data := read_frame(requests)) is not None:
         request = json.loads(head)
         _set_alarm(request["timeLimit"] + GRACE)
-        answer = _answer(request["name"], request["mediaType"], data)
-        write_frame(answers, json.dumps(answer).encode("ascii"))
+        try:
+            body = json.dumps(_answer(request["name"], request["mediaType"], data)).encode("ascii")
+            exhausted = False
+        except MemoryError:
+            body, exhausted = json.dumps(_exhausted(request["name"])).encode("ascii"), True
+        write_frame(answers, body)
         _set_alarm(0)
-        if answer.get("exhausted"):
+        if exhausted:
             return
 
 
@@ -53,11 +56,13 @@ def _answer(name: str, media_type: str, data: bytes) -> dict[str, Any]:
         return {"problem": error.problem, "remedy": error.remedy}
     except RecursionError:
         return {"problem": f"{name} nests too deep.", "remedy": "Print it as PDF and load that."}
-    except MemoryError:
-        problem = f"{name} needs too much memory to be read."
-        return {"problem": problem, "remedy": "Split the file into smaller ones.", "exhausted": True}
     fields = [[record.position, record.text, record.id, record.title, record.meta] for record in records]
     return {"records": fields, "warnings": warnings}
+
+
+def _exhausted(name: str) -> dict[str, Any]:
+    problem = f"{name} needs too much memory to be read."
+    return {"problem": problem, "remedy": "Split the file into smaller ones.", "exhausted": True}
 
 
 def _read(name: str, media_type: str, data: bytes, warn: Callable[[str], None]) -> Sequence[JsonRecord]:
@@ -68,12 +73,12 @@ def _read(name: str, media_type: str, data: bytes, warn: Callable[[str], None]) 
     return read_docx(name, data, warn) if media_type == DOCX else read_pdf(name, data, warn)
 
 
-def _limit_memory() -> None:
+def _limit_memory(limit: int) -> None:
     if sys.platform != "win32":
         import resource  # noqa: PLC0415  # not on every system
 
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        limit = MEMORY_LIMIT if hard == resource.RLIM_INFINITY else min(MEMORY_LIMIT, hard)
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
