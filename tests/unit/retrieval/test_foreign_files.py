@@ -129,8 +129,8 @@ def refused() -> LoadResult:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_bad_file_is_refused_by_name_with_a_remedy(refused: LoadResult, name: str) -> None:
     (error,) = [error for error in refused.errors if error.name == name]
-    assert HOSTILE[name][1] in str(error)
     assert name in str(error)
+    assert HOSTILE[name][1] in str(error).replace(name, "")
     assert error.remedy
 
 
