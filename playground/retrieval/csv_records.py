@@ -61,7 +61,8 @@ def read_csv(name: str, text: str, warn: Callable[[str], None]) -> tuple[JsonRec
     if not records:
         raise DocumentError(f"{name} holds no text.", remedy="Fill in at least one row.", name=name)
     if without:
-        warn(f"{len(without):,} rows have no {text_column} and were left out, row {without[0]:,} first.")
+        counted = "1 row has" if len(without) == 1 else f"{len(without):,} rows have"
+        warn(f"{counted} no {text_column}, the first is row {without[0]:,}; left out.")
     return tuple(records)
 
 

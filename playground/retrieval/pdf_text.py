@@ -44,7 +44,7 @@ def read_pdf(name: str, data: bytes, warn: Callable[[str], None]) -> tuple[JsonR
     blank = [number for number, text in enumerate(pages, 1) if not text]
     if len(blank) == len(pages):
         raise DocumentError(
-            f"{name} has no text layer: its {len(pages):,} pages seem to be scanned pictures.",
+            f"{name} has no text layer on any of its pages ({len(pages):,}): they seem to be scanned pictures.",
             remedy="Recognise its text (OCR), save it as a searchable PDF and load that.",
             name=name,
         )
@@ -60,14 +60,14 @@ def read_pdf(name: str, data: bytes, warn: Callable[[str], None]) -> tuple[JsonR
 
 def _opened(name: str, data: bytes) -> PdfReader:
     from pypdf import PdfReader  # noqa: PLC0415  # only for a PDF
+    from pypdf.errors import DependencyError  # noqa: PLC0415
 
-    reader = PdfReader(io.BytesIO(data))
+    try:
+        reader = PdfReader(io.BytesIO(data))
+    except DependencyError:  # opening tries the empty password, and AES needs a package that is not required
+        raise _encrypted(name) from None
     if reader.is_encrypted:
-        raise DocumentError(
-            f"{name} is encrypted.",
-            remedy="Open it in a viewer, print it as PDF without protection and load that.",
-            name=name,
-        )
+        raise _encrypted(name)
     if len(reader.pages) > PAGE_LIMIT:
         raise DocumentError(
             f"{name} has {len(reader.pages):,} pages, the limit is {PAGE_LIMIT:,}.",
@@ -75,6 +75,14 @@ def _opened(name: str, data: bytes) -> PdfReader:
             name=name,
         )
     return reader
+
+
+def _encrypted(name: str) -> DocumentError:
+    return DocumentError(
+        f"{name} is encrypted.",
+        remedy="Open it in a viewer, print it as PDF without protection and load that.",
+        name=name,
+    )
 
 
 def _pages(name: str, reader: PdfReader) -> list[str]:

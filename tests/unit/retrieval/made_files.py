@@ -44,7 +44,7 @@ def pdf(pages: Sequence[bytes], *, password: str = "", title: str = "") -> bytes
     return target.getvalue()
 
 
-def raw_pdf(objects: Sequence[bytes]) -> bytes:
+def raw_pdf(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
     """Return a PDF of these objects, numbered from 1, the first its catalogue."""
     body = b"%PDF-1.7\n"
     offsets = []
@@ -54,7 +54,8 @@ def raw_pdf(objects: Sequence[bytes]) -> bytes:
     table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     size = len(objects) + 1
     head = b"xref\n0 %d\n0000000000 65535 f \n" % size
-    return body + head + table + b"trailer <</Root 1 0 R /Size %d>>\nstartxref\n%d\n%%%%EOF" % (size, len(body))
+    end = b"trailer <</Root 1 0 R /Size %d %s>>\nstartxref\n%d\n%%%%EOF" % (size, trailer, len(body))
+    return body + head + table + end
 
 
 def docx(body: str, *, more: Mapping[str, bytes | str] | None = None) -> bytes:

@@ -68,7 +68,7 @@ def test_no_cell_is_lost_for_want_of_a_column() -> None:
 def test_rows_without_text_are_left_out_with_a_warning() -> None:
     records, warnings = read("id,text\n1,a\n2, \n3,c\n")
     assert [(record.id, record.position) for record in records] == [("1", 0), ("3", 1)]
-    assert warnings == ["1 rows have no text and were left out, row 3 first."]
+    assert warnings == ["1 row has no text, the first is row 3; left out."]
 
 
 def test_quotation_marks_that_do_not_match_up_are_warned_of() -> None:

@@ -84,7 +84,19 @@ WINDOWS_PROGRAM = b"MZ\x90\0\x03" + b"\0" * 200
 PROTECTED = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le")
 TEXT_PDF = pdf([text_page("hello")])
 PACKED = zlib.compress(b"x" * 90_000_000)
+# Nobody's key: a reader without AES must tell that it is encrypted all the same.
+AES = raw_pdf(
+    [
+        b"<</Type /Catalog /Pages 2 0 R>>",
+        b"<</Type /Pages /Kids [] /Count 0>>",
+        b"<</Filter /Standard /V 5 /R 6 /Length 256 /P -4 /O <%s> /U <%s> /OE <%s> /UE <%s> /Perms <%s>"
+        b" /CF <</StdCF <</CFM /AESV3 /AuthEvent /DocOpen /Length 32>>>> /StmF /StdCF /StrF /StdCF>>"
+        % (b"ab" * 48, b"cd" * 48, b"ef" * 32, b"12" * 32, b"34" * 16),
+    ],
+    b"/Encrypt 3 0 R /ID [<0123> <0123>]",
+)
 HOSTILE = {
+    "aes.pdf": (AES, "is encrypted"),
     "encrypted.pdf": (pdf([text_page("secret")], password="x"), "encrypted"),
     "scanned.pdf": (pdf([PICTURE, PICTURE]), "no text layer"),
     "damaged.pdf": (b"%PDF-1.7\n%\xe2\xe3\n1 0 obj <</Type /Catalog>> garbage", "damaged"),
