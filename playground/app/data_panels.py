@@ -18,7 +18,7 @@ from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET
 from playground.retrieval.documents import load_documents
 from playground.retrieval.headings import headings_of
 from playground.retrieval.json_records import looks_like_records
-from playground.retrieval.media_types import JSON
+from playground.retrieval.media_types import JSON, looks_like_page
 from playground.tokens import TokenEstimator
 from playground.views.data import DataView, data_view, record_preview
 from playground.views.data_tables import DataTable
@@ -32,7 +32,7 @@ __all__ = ["add_panel", "projects_panel", "report", "tables_panel", "tiles"]
 FILE_LIMIT = 50 * 1024 * 1024  # bytes of one upload; the server refuses larger ones (config.toml)
 PASTE_LIMIT = 1_000_000  # characters
 TABLE_HEIGHT = 456  # px
-DOCUMENT_TYPES = ["md", "markdown", "txt", "json", "jsonl"]
+DOCUMENT_TYPES = ["md", "markdown", "txt", "html", "htm", "pdf", "docx", "csv", "tsv", "json", "jsonl"]
 KINDS = ("Documents", "Memories")
 
 
@@ -176,6 +176,8 @@ def _suffix(pasted: str) -> str:
     """Return the end of the name that a file of this content would have: what it is follows from the name."""
     if media_type := looks_like_records(pasted):
         return ".json" if media_type == JSON else ".jsonl"
+    if looks_like_page(pasted):
+        return ".html"
     return ".md" if headings_of(pasted) else ".txt"
 
 

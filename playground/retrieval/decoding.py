@@ -7,30 +7,23 @@ import re
 from collections.abc import Callable
 
 from playground.errors import DocumentError
+from playground.retrieval.signatures import binary_kind
 
 __all__ = ["UNSTORABLE", "decode", "replace_unstorable"]
 
 DETECTION_SAMPLE = 256 * 1024  # bytes that charset detection looks at; the whole file is decoded strictly
 FEW_LETTERS = 16  # bytes above ASCII; fewer do not tell one code page from another
 NUL_LIMIT = 10  # one NUL in this many bytes is taken for binary content or UTF-16 without its mark
-# First bytes of the formats people try most often.
-_SIGNATURES: tuple[tuple[bytes, str], ...] = (
-    (b"%PDF-", "a PDF"),
-    (b"PK\x03\x04", "a ZIP archive or an Office document"),
-    (b"PK\x05\x06", "an empty ZIP archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a legacy Office document"),
-    (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
-    (b"\xff\xd8\xff", "a JPEG picture"),
-    (b"GIF87a", "a GIF picture"),
-    (b"GIF89a", "a GIF picture"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"\x7fELF", "a program"),
-    (b"PAR1", "a Parquet table"),
-)
 # What SQLite, PostgreSQL or UTF-8 cannot hold: NUL and lone surrogates.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# ``<meta charset="…">``, ``content="text/html; charset=…"`` or ``<?xml encoding="…"?>``.
+_DECLARATION = re.compile(rb"<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+DECLARATION_HEAD = 1024  # bytes in which browsers look for it
+# The code pages of the web; Python has codecs besides that are no code pages.
+_CODE_PAGES = re.compile(
+    r"cp125\d|windows-(?:125\d|874)|iso-8859-\d+|koi8-[ru]|shift_jis|euc-(?:jp|kr)|gb(?:2312|k|18030)|big5|macintosh"
+)
+_WESTERN = frozenset({"iso-8859-1", "latin1", "us-ascii", "ascii"})  # which browsers read as its superset
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     # Before UTF-16, whose little-endian mark begins the one of UTF-32.
@@ -43,6 +36,8 @@ _BYTE_ORDER_MARKS = (
 
 def decode(name: str, data: bytes, warn: Callable[[str], None]) -> str:
     """Decode UTF-8 with or without mark, UTF-16 or UTF-32 with mark, else a detected encoding, with a warning.
+
+    What is not UTF-8 and names its code page in its first bytes, as HTML does, is read in that one.
 
     Raises:
         DocumentError: When the file has no text, is binary, or is in no encoding that can be told.
@@ -62,11 +57,9 @@ def replace_unstorable(text: str, warn: Callable[[str], None]) -> str:
 
 
 def _decoded(name: str, data: bytes, warn: Callable[[str], None]) -> str:
-    if kind := _binary_kind(data):
+    if kind := binary_kind(data):
         raise DocumentError(
-            f"{name} is {kind}, not text.",
-            remedy="Export it as Markdown, text, JSON or JSON Lines and load that.",
-            name=name,
+            f"{name} is {kind}, not text.", remedy="Export it as text and load that.", name=name
         )
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -80,11 +73,18 @@ def _decoded(name: str, data: bytes, warn: Callable[[str], None]) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return _detected(name, data, warn)
+        declared = _declared(data)
+        return data.decode(declared) if declared else _detected(name, data, warn)
 
 
-def _binary_kind(data: bytes) -> str | None:
-    return next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
+def _declared(data: bytes) -> str | None:
+    """Return the code page that a page's head names, if the file is in it."""
+    found = _DECLARATION.search(data[:DECLARATION_HEAD])
+    if not found:
+        return None
+    encoding = found.group(1).decode("ascii").lower()
+    encoding = "cp1252" if encoding in _WESTERN else encoding
+    return encoding if _CODE_PAGES.fullmatch(encoding) and _reads_as(data, encoding) else None
 
 
 def _strict(name: str, data: bytes, encoding: str) -> str:
@@ -121,6 +121,6 @@ def _detected(name: str, data: bytes, warn: Callable[[str], None]) -> str:
 def _reads_as(data: bytes, encoding: str) -> bool:
     try:
         data.decode(encoding)
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, LookupError):
         return False
     return True

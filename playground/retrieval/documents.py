@@ -1,7 +1,7 @@
-"""Reading files into documents: Markdown, text, JSON and JSON Lines.
+"""Reading files into documents: Markdown, text, HTML, PDF, DOCX, CSV, JSON and JSON Lines.
 
 What a file is comes from its content first and its name second. One unreadable file never stops the others:
-it becomes a typed error that names the file and what to do. Pure: bytes in, values out.
+it becomes a typed error that names the file and what to do. Bytes in, values out.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from playground.errors import DocumentError
+from playground.retrieval.binary_types import binary_type_of
 from playground.retrieval.decoding import decode, replace_unstorable
 from playground.retrieval.headings import headings_of
 from playground.retrieval.json_records import JsonRecord, read_json_records
-from playground.retrieval.media_types import JSON, JSON_LINES, MARKDOWN, TEXT, media_type_of
+from playground.retrieval.media_types import CSV, HTML, JSON, JSON_LINES, MARKDOWN, TEXT, media_type_of
+from playground.retrieval.parsing import TIME_LIMIT, Parser
 
 __all__ = ["SIZE_LIMIT", "Document", "LoadResult", "LoadWarning", "load_documents"]
 
@@ -31,8 +33,10 @@ class Document:
         title: What people see.
         text: The whole text; offsets of chunks point into it, in code points.
         source_name: The file it came from.
-        media_type: ``text/markdown``, ``text/plain``, ``application/json`` or ``application/jsonl``.
-        meta: Further fields of a JSON record, as they came.
+        media_type: What the file was, one of ``playground.retrieval.media_types``. The text of HTML and DOCX
+            files is Markdown made of them.
+        meta: Further fields of a JSON record or CSV row, as they came; ``pageStarts``, the offset of each page,
+            for a PDF.
     """
 
     id: str
@@ -60,12 +64,17 @@ class LoadResult:
     errors: tuple[DocumentError, ...] = ()
 
 
-def load_documents(files: Iterable[tuple[str, bytes]], *, size_limit: int = SIZE_LIMIT) -> LoadResult:
+def load_documents(
+    files: Iterable[tuple[str, bytes]], *, size_limit: int = SIZE_LIMIT, time_limit: float = TIME_LIMIT
+) -> LoadResult:
     """Read files into documents, in the order given. O(bytes).
+
+    HTML, PDF, DOCX and CSV are parsed in a process of their own, which one of the files may end.
 
     Args:
         files: Pairs of file name and content.
         size_limit: Largest file that is read, in bytes.
+        time_limit: Seconds that parsing one file may take.
 
     Returns:
         Documents with unique ids (a repeated id gets ``~2``, ``~3`` … and a warning), the warnings, and one
@@ -75,29 +84,33 @@ def load_documents(files: Iterable[tuple[str, bytes]], *, size_limit: int = SIZE
     warnings: list[LoadWarning] = []
     errors: list[DocumentError] = []
     seen: dict[str, int] = {}
-    for given, data in files:
-        notes: list[str] = []
-        name = replace_unstorable(given, notes.append)
-        try:
-            read = _read(name, data, size_limit, notes.append)
-        except DocumentError as error:
-            errors.append(error)
-            continue
-        documents.extend(_with_unique_ids(read, seen, notes.append))
-        warnings.extend(LoadWarning(name, note) for note in notes)
+    with Parser(time_limit=time_limit) as parser:
+        for given, data in files:
+            notes: list[str] = []
+            name = replace_unstorable(given, notes.append)
+            try:
+                read = _read(name, data, size_limit, parser, notes.append)
+            except DocumentError as error:
+                errors.append(error)
+                continue
+            documents.extend(_with_unique_ids(read, seen, notes.append))
+            warnings.extend(LoadWarning(name, note) for note in notes)
     return LoadResult(tuple(documents), tuple(warnings), tuple(errors))
 
 
 Warn = Callable[[str], None]
 
 
-def _read(name: str, data: bytes, size_limit: int, warn: Warn) -> list[Document]:
+def _read(name: str, data: bytes, size_limit: int, parser: Parser, warn: Warn) -> list[Document]:
     if len(data) > size_limit:
         raise DocumentError(
             f"{name} has {len(data):,} bytes, the limit is {size_limit:,}.",
             remedy="Split the file into smaller ones.",
             name=name,
         )
+    media_type = binary_type_of(name, data) if data.strip() else None
+    if media_type is not None:
+        return [_from_record(name, media_type, record) for record in parser.read(name, media_type, data, warn)]
     text = decode(name, data, warn)
     media_type = media_type_of(name, text, warn)
     if media_type in {JSON, JSON_LINES}:
@@ -105,16 +118,23 @@ def _read(name: str, data: bytes, size_limit: int, warn: Warn) -> list[Document]
             _from_record(name, media_type, record) for record in read_json_records(name, text, media_type, warn)
         ]
     text = replace_unstorable(text, warn)
-    stem = PurePosixPath(name.replace("\\", "/")).stem or name
-    title = stem
+    if media_type in {HTML, CSV}:
+        records = parser.read(name, media_type, text.encode("utf-8"), warn)
+        return [_from_record(name, media_type, record) for record in records]
+    title = _stem(name)
     if media_type == MARKDOWN:
-        title = next((heading.title for heading in headings_of(text) if heading.title), stem)
+        title = next((heading.title for heading in headings_of(text) if heading.title), title)
     return [Document(name, title, text, name, media_type)]
 
 
 def _from_record(name: str, media_type: str, record: JsonRecord) -> Document:
     identifier = record.id if record.id is not None else f"{name}#{record.position}"
-    return Document(identifier, record.title or identifier, record.text, name, media_type, record.meta)
+    title = record.title or (_stem(name) if identifier == name else identifier)
+    return Document(identifier, title, record.text, name, media_type, record.meta)
+
+
+def _stem(name: str) -> str:
+    return PurePosixPath(name.replace("\\", "/")).stem or name
 
 
 def _with_unique_ids(read: Iterable[Document], seen: dict[str, int], warn: Warn) -> Iterable[Document]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from playground.errors import DocumentError
 from playground.retrieval.decoding import replace_unstorable
 
-__all__ = ["DEPTH_LIMIT", "JsonRecord", "looks_like_records", "read_json_records"]
+__all__ = ["DEPTH_LIMIT", "JsonRecord", "looks_like_records", "read_json_records", "replaced_everywhere"]
 
 DEPTH_LIMIT = 64  # levels; far below the interpreter's recursion limit, so that values can be written again
 _TEXT_FIELDS = ("text", "content")
@@ -70,6 +70,17 @@ def read_json_records(
     return records
 
 
+def replaced_everywhere(value: Any, warn: Callable[[str], Any]) -> Any:
+    """Return a JSON value with ``replace_unstorable`` done to every text and key in it."""
+    if isinstance(value, str):
+        return replace_unstorable(value, warn)
+    if isinstance(value, dict):
+        return {replaced_everywhere(key, warn): replaced_everywhere(item, warn) for key, item in value.items()}
+    if isinstance(value, list):
+        return [replaced_everywhere(item, warn) for item in value]
+    return value
+
+
 def _whole(name: str, text: str) -> list[tuple[str, Any]]:
     value = _parse(name, text, "")
     if isinstance(value, list):
@@ -92,7 +103,7 @@ def _record(name: str, position: int, where: str, value: Any, warn: Callable[[st
         )
     if _depth_exceeds(value, DEPTH_LIMIT):
         raise _too_deep(name, f"{where}: ")
-    clean = _replaced(value, warn)
+    clean = replaced_everywhere(value, warn)
     text_field = _text_field(clean)
     identifier = clean.get("id")
     has_id = isinstance(identifier, str | int) and not isinstance(identifier, bool) and identifier != ""
@@ -164,13 +175,3 @@ def _children(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
-
-
-def _replaced(value: Any, warn: Callable[[str], Any]) -> Any:
-    if isinstance(value, str):
-        return replace_unstorable(value, warn)
-    if isinstance(value, dict):
-        return {_replaced(key, warn): _replaced(item, warn) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replaced(item, warn) for item in value]
-    return value

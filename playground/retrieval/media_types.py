@@ -1,18 +1,34 @@
-"""What a file is: the shape of the text first, then the name."""
+"""What a file of text is: the shape of the text first, then the name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from playground.retrieval.json_records import looks_like_records
 
-__all__ = ["JSON", "JSON_LINES", "MARKDOWN", "TEXT", "media_type_of"]
+__all__ = [
+    "CSV",
+    "DOCX",
+    "HTML",
+    "JSON",
+    "JSON_LINES",
+    "MARKDOWN",
+    "PDF",
+    "TEXT",
+    "looks_like_page",
+    "media_type_of",
+]
 
 MARKDOWN = "text/markdown"
 TEXT = "text/plain"
 JSON = "application/json"
 JSON_LINES = "application/jsonl"
+HTML = "text/html"
+CSV = "text/csv"
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 _BY_SUFFIX = {
     ".md": MARKDOWN,
@@ -21,6 +37,11 @@ _BY_SUFFIX = {
     ".json": JSON,
     ".jsonl": JSON_LINES,
     ".ndjson": JSON_LINES,
+    ".html": HTML,
+    ".htm": HTML,
+    ".xhtml": HTML,
+    ".csv": CSV,
+    ".tsv": CSV,
     ".txt": TEXT,
     ".text": TEXT,
     ".log": TEXT,
@@ -29,19 +50,33 @@ _BY_SUFFIX = {
 }
 
 
+# How a whole page begins; Markdown and prose hold tags too, but not this one first.
+_PAGE = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).){0,2000}-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.S
+)
+
+
+def looks_like_page(text: str) -> bool:
+    """Whether a text begins as a whole HTML page does; tags alone do not make one."""
+    return bool(_PAGE.match(text))
+
+
 def media_type_of(name: str, text: str, warn: Callable[[str], None]) -> str:
     """Return the media type of decoded text.
 
-    A name that promises JSON is believed (a broken JSON file must not turn into prose); any other name gives
-    way to content that parses as JSON records with text.
+    A name that promises JSON, HTML or CSV is believed (a broken JSON file must not turn into prose); any other
+    name gives way to content that parses as JSON records with text, or that begins as an HTML page does.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
     named = _BY_SUFFIX.get(suffix)
-    if named in {JSON, JSON_LINES}:
+    if named in {JSON, JSON_LINES, HTML}:
         return named
     if found := looks_like_records(text):
         warn("The content is JSON records although the name does not say so; it was read as such.")
         return found
+    if named != CSV and looks_like_page(text):
+        warn("The content is an HTML page although the name does not say so; it was read as such.")
+        return HTML
     if named is None:
         warn(f"Files of type {suffix} are read as plain text.")
     return named or TEXT

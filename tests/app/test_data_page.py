@@ -142,7 +142,7 @@ def test_one_unreadable_upload_leaves_the_others(app: AppTest) -> None:
     assert list(table_of(app)["Title"])[:2] == ["Good", "latin"]
     page = _html(app)
     assert "picture.txt was not loaded" in page
-    assert "Export it as Markdown, text, JSON or JSON Lines" in page
+    assert "Export it as Markdown, text, HTML, PDF, DOCX, CSV, JSON or JSON Lines" in page
     assert "The file is not UTF-8" in page
 
 
@@ -270,12 +270,28 @@ def test_pasted_markdown_is_named_by_its_heading_like_a_file(app: AppTest) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ['[{"id": "a", "text": "One."}]', '{"id": "a", "text": "One."}\n{"text": "2"}']
+    "text",
+    [
+        '[{"id": "a", "text": "One."}]',
+        '{"id": "a", "text": "One."}\n{"text": "2"}',
+        "<!doctype html><title>a</title><p>One.",
+    ],
 )
-def test_pasted_json_is_not_scolded_for_a_name_that_nobody_gave(app: AppTest, text: str) -> None:
+def test_a_pasted_text_is_not_scolded_for_a_name_that_nobody_gave(app: AppTest, text: str) -> None:
     _add(app, "Documents", text)
     assert "thing to know" not in _html(app)
     assert "things to know" not in _html(app)
+
+
+def test_files_of_every_kind_are_taken_and_a_damaged_one_leaves_the_others(app: AppTest) -> None:
+    folder = Path(__file__).parents[1] / "data"
+    files = [(name, (folder / name).read_bytes(), "") for name in ("leave.docx", "leave.pdf", "tides.html")]
+    app.file_uploader(key="add_files").set_value([*files, ("scan.pdf", b"%PDF-1.7 torn", "application/pdf")])
+    next(button for button in app.button if button.label == "Add documents").click().run()
+    assert not app.exception
+    titles = ["Leave policy", "Leave policy", "Tide tables for pilots"]
+    assert list(table_of(app)["Title"])[:3] == titles
+    assert "scan.pdf was not loaded" in _html(app)
 
 
 def test_an_uploaded_name_cannot_turn_the_words_around_it(app: AppTest) -> None:

@@ -90,7 +90,7 @@ def test_lone_surrogates_from_json_are_replaced_everywhere_and_warned_of() -> No
         ("space.txt", "\u00a0\u3000".encode(), "empty"),
         ("marks.txt", b"\xef\xbb\xbf\xef\xbb\xbf \n", "empty"),
         ("torn32.txt", b"\xff\xfe\x00\x00abc", "UTF-32"),
-        ("paper.pdf", b"%PDF-1.7 ...", "PDF"),
+        ("paper.txt", b"%PDF-1.7 ...", "PDF"),
         ("renamed.md", b"PK\x03\x04rest", "ZIP"),
         ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", "legacy"),
         ("utf16-without-mark.txt", "hello".encode("utf-16-le"), "NUL"),
@@ -157,9 +157,9 @@ def test_prose_that_starts_like_json_stays_prose(text: str) -> None:
 
 
 def test_an_unknown_type_is_read_as_text_and_warned_of() -> None:
-    result = load_documents([("page.html", b"<p>hello</p>")])
+    result = load_documents([("page.xml", b"<p>hello</p>")])
     assert result.documents[0].text == "<p>hello</p>"
-    assert ".html" in result.warnings[0].message
+    assert ".xml" in result.warnings[0].message
 
 
 def test_duplicate_ids_are_flagged_and_nothing_is_lost() -> None:
