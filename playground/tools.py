@@ -36,7 +36,8 @@ class ToolContext:
     Attributes:
         tool_call_id: The id that the model's call has; not empty.
         model_step: The model step that called, from 0; with the id it names the call for good.
-        messages: The history that the model saw; empty where the host does not say.
+        messages: The history that the model saw; empty where the host does not say, and then calls that are
+            cited as evidence are taken on trust.
         signal: Set when the call is to stop.
         agent_path: Which agent calls: empty for the first, longer for its sub-agents.
         execution: Whatever the run hands to its tools.
