@@ -104,7 +104,7 @@ memory.current().to_frame()[["list", "id", "status", "text", "writer", "decided_
 # %%
 pd.DataFrame(
     [
-        (one.revision, one.writer, change.id, change.kind, after.get("status", after.get("outcome")))
+        (one.revision, one.writer, change.id, change.kind, after.get("status", after.get("outcome", "")))
         for one in memory.history()
         for change in one.changes
         for after in [change.after or {}]
@@ -153,9 +153,3 @@ alt.Chart(frame[frame["selected"]]).mark_rect().encode(
     y=alt.Y("record_id:N", sort=order, title="Line, in the order of filling"),
     color=alt.Color("reason:N", title="Got in"),
 ).properties(width=620, height=280)
-
-# %%
-pd.Series(
-    {size: int(frame.loc[frame["size"] == size, "selected"].sum()) for size in (0, 100, 200, 300)},
-    name="lines that get in",
-)

@@ -24,10 +24,12 @@ class TextLength:
     Attributes:
         at_least: Smallest number of code points.
         at_most: Largest number of code points; unbounded unless given.
+        blank: Whether a text of white space alone will do.
     """
 
     at_least: int = 0
     at_most: int | None = None
+    blank: bool = True
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._check, core_schema.str_schema(strict=True))
@@ -41,6 +43,8 @@ class TextLength:
     def _check(self, text: str) -> str:
         if len(text) < self.at_least:
             raise InvalidInputError(f"{len(text):,} characters, at least {self.at_least:,} are needed")
+        if not self.blank and not text.strip():
+            raise InvalidInputError("the text is blank")
         if self.at_most is not None and len(text) > self.at_most:
             raise InvalidInputError(f"{len(text):,} characters, at most {self.at_most:,} are kept")
         return text

@@ -6,6 +6,7 @@ Whoever runs the model runs its tools; there is no loop here. What a model sends
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic_core import ErrorDetails, core_schema
 
 from playground.cancel import CancelToken
 from playground.concurrency import run_sync
@@ -35,7 +36,8 @@ class ToolContext:
     Attributes:
         tool_call_id: The id that the model's call has; not empty.
         model_step: The model step that called, from 0; with the id it names the call for good.
-        messages: The history that the model saw; empty where the host does not say.
+        messages: The history that the model saw; empty where the host does not say, and then calls that are
+            cited as evidence are taken on trust.
         signal: Set when the call is to stop.
         agent_path: Which agent calls: empty for the first, longer for its sub-agents.
         execution: Whatever the run hands to its tools.
@@ -146,15 +148,17 @@ class ToolInput(BaseModel):
 
     @classmethod
     def read(cls, data: Any, *, tool: str) -> Self:
-        """Check what a model sent to a tool.
+        """Check what a model sent to a tool, as data or as the JSON text in which some providers hand it over.
 
         Raises:
             ToolExecutionError: When it does not fit; ``malformed``. Names the first few fields and what is
                 wrong with them, in a message of bounded length.
         """
+        if isinstance(data, str) and data.strip():
+            data = _from_json(data, tool)
         try:
             # Providers send no input at all where a tool needs none.
-            return cls.model_validate({} if data is None else data)
+            return cls.model_validate({} if data in (None, "") else data)
         except ValidationError as error:
             raise ToolExecutionError(_problems(error), tool=tool, reason="malformed") from None
 
@@ -210,11 +214,28 @@ def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
     return plain
 
 
+def _from_json(text: str, tool: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = f"{error}" if isinstance(error, ValueError) else "it is nested too deeply"
+        raise ToolExecutionError(
+            f"The input is not JSON: {reason}.", remedy="Send an object.", tool=tool, reason="malformed"
+        ) from None
+
+
 def _problems(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_input=False)
-    told = [f"{_place(item['loc'])}{item['msg']}" for item in found]
+    told = [f"{_place(item['loc'])}{_said(item)}" for item in found]
     more = f"; and {len(told) - PROBLEMS} more" if len(told) > PROBLEMS else ""
     return f"The input does not fit: {'; '.join(told[:PROBLEMS])}{more}."
+
+
+def _said(problem: ErrorDetails) -> str:
+    # Pydantic names our classes here, which a model knows nothing of.
+    return (
+        "an object is needed" if problem["type"] in {"model_type", "model_attributes_type"} else problem["msg"]
+    )
 
 
 def _place(parts: tuple[int | str, ...]) -> str:

@@ -141,9 +141,10 @@ def invalid_input(value: type[BaseModel], error: ValidationError) -> InvalidInpu
             problem = str(cause) if cause else item["msg"]
         problem = problem.removesuffix(".")
         problems.append(f"{where}: {problem}" if where else problem)
-        field = value.model_fields.get(str(item["loc"][0])) if item["loc"] else None
+        # What stands deeper in a field is not what the field's own description tells of.
+        field = value.model_fields.get(str(item["loc"][0])) if len(item["loc"]) == 1 else None
         if field is not None and field.description and not remedies.get(where):
-            remedies[where] = f"{where} is: {field.description}"
+            remedies[where] = f"{where} is: {field.description.replace('``', '')}"
     remedy = " ".join(text for text in remedies.values() if text)
     return InvalidInputError(f"{value.__name__}{_NOT_VALID}{'; '.join(problems)}.", remedy=remedy)
 

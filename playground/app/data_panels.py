@@ -137,14 +137,14 @@ def _table(table: DataTable) -> int:
     markup.head(table.name, " · ".join(filter(None, [table.total, table.odd])))
     marked = f"row_{table.name}"
     picked = st.session_state.get(marked)
-    row = table.ids.index(picked) if picked in table.ids else 0
+    row = table.keys.index(picked) if picked in table.keys else 0
     record_table(
         table.frame,
-        keys=table.ids,
+        keys=table.keys,
         widths=_WIDTHS,
         grows=next(name for name in _GROW if name in table.frame),
         label=table.name,
-        selected=table.ids[row],
+        selected=table.keys[row],
         on_pick=lambda record: apply_control(marked, record),
         key=f"table_{table.name}",
         height=TABLE_HEIGHT,

@@ -26,8 +26,8 @@ from playground.working_memory import AppliedPatch, WorkingMemoryPatch
 from playground.workspace.working_memory import patch_project, start_working_memory
 
 __all__ = [
-    "LAST_PATCH",
     "change",
+    "last_patch",
     "now",
     "outcome",
     "said",
@@ -40,6 +40,8 @@ OUTCOME_OF = "working_memory_outcome_of"
 """Session state: the project that the notice is about; another one's page does not show it."""
 LAST_PATCH = "last_patch"
 """Session state: the JSON of the last patch that was well-formed."""
+LAST_PATCH_OF = "last_patch_of"
+"""Session state: the project that it was for; another one's page does not offer it."""
 
 
 def change(name: str, revision: int, operation: Mapping[str, Any]) -> None:
@@ -69,12 +71,18 @@ def send(name: str, patch: Mapping[str, Any] | WorkingMemoryPatch) -> None:
     except PlaygroundError as error:
         say(error_notice(error))
         return
-    st.session_state[LAST_PATCH] = wanted.to_json()
+    st.session_state[LAST_PATCH], st.session_state[LAST_PATCH_OF] = wanted.to_json(), name
     say(outcome_notice(found, wanted))
     if isinstance(found, AppliedPatch):
         keep(project)
         if found.ids:
             _mark(found.ids[-1], wanted)
+
+
+def last_patch(name: str) -> str | None:
+    """Return the JSON of the last well-formed patch if it was for this project."""
+    patch: str | None = st.session_state.get(LAST_PATCH)
+    return patch if st.session_state.get(LAST_PATCH_OF) == name else None
 
 
 def start(name: str, goal: str) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from playground.app import markup, memory_markup
 from playground.app.memory_changes import change, say
 from playground.app.roles import role
+from playground.escaping import replace_surrogates
 from playground.views.working_memory import NOUNS, ItemList, ItemRow, spaced
 from playground.views.working_memory_actions import hindrance, item_actions, with_task
 from playground.views.working_memory_outcome import nothing_entered
@@ -59,7 +60,8 @@ def item_panel(row: ItemRow | None, snapshot: WorkingMemorySnapshot, *, project:
             for action in item_actions(row, role=role(), tasks=snapshot.tasks):
                 st.button(
                     action.label,
-                    key=f"item_action_{row.key}_{action.label}",  # a second click meets no other action
+                    # A second click meets no other action.
+                    key=f"item_action_{project}_{row.key}_{action.label}",
                     on_click=change,
                     args=(project, snapshot.revision, action.operation),
                 )
@@ -92,7 +94,7 @@ def add_panel(snapshot: WorkingMemorySnapshot, *, project: str) -> None:
         with st.form(f"form_{name}", border=False):
             st.text_area(
                 NOUNS[kind][0].capitalize(),
-                snapshot.goal.text if kind == "goal" and snapshot.goal else "",
+                replace_surrogates(snapshot.goal.text) if kind == "goal" and snapshot.goal else "",
                 key=f"add_text_{name}",
                 height=68,
                 max_chars=TEXT_LIMIT,

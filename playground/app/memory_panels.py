@@ -9,7 +9,7 @@ from playground.app.components import fill_order, memory_items
 from playground.app.material import own_project
 from playground.app.memory_changes import start
 from playground.app.projects import project_names
-from playground.app.roles import ROLE, ROLES, role
+from playground.app.roles import ROLE, ROLES, role, settle_role
 from playground.app.services import Compiled
 from playground.app.sidebar import open_project
 from playground.app.state import pick, selected
@@ -37,12 +37,12 @@ def start_panel(project: Project) -> None:
             "No working memory yet",
             "It holds what a long task must not lose, and ends every request. Start one, or look at a sample.",
         )
-        name = "start_goal"
+        name = f"start_goal_{project.name}"
 
         def begin() -> None:
             start(project.name, str(st.session_state[name]))
 
-        with st.container(key="start_memory", width=560), st.form("start_form", border=False):
+        with st.container(key="start_memory", width=560), st.form(f"form_{name}", border=False):
             st.text_area(
                 "Goal",
                 key=name,
@@ -66,7 +66,8 @@ def head_row(view: WorkingMemoryView) -> None:
     with st.container(key="memory_head", horizontal=True, vertical_alignment="center", gap="small"):
         markup.head("Working memory", view.total)
         markup.caption(ROLE_WORDS[role()])
-        st.segmented_control(
+        settle_role()
+        chosen = st.segmented_control(
             "Acting as",
             ROLES,
             default=ROLES[0],
@@ -76,6 +77,8 @@ def head_row(view: WorkingMemoryView) -> None:
             bind="query-params",
             persist_state="session",
         )
+    if chosen is None:
+        st.rerun()  # the link comes before what is assigned, on the first run alone
 
 
 def items_panel(view: WorkingMemoryView, filled: FillView | None, row: ItemRow | None) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from playground.app import markup
 from playground.app.material import keep
-from playground.app.memory_changes import LAST_PATCH, now, said, say, send
+from playground.app.memory_changes import last_patch, now, said, say, send
 from playground.app.projects import load_project
 from playground.app.roles import role
 from playground.concurrency import run_sync
@@ -132,8 +132,8 @@ def _patch_form(project: Project, snapshot: WorkingMemorySnapshot) -> None:
                 "Take the last one",
                 key="tool_last_patch",
                 on_click=_take_last,
-                args=(key,),
-                disabled=LAST_PATCH not in st.session_state,
+                args=(project.name, key),
+                disabled=last_patch(project.name) is None,
             )
             fresh = sample_patch(snapshot, role())
             st.form_submit_button("Write one for now", key="tool_new_patch", on_click=_fill, args=(key, fresh))
@@ -143,7 +143,7 @@ def _start_inputs(project: Project, snapshot: WorkingMemorySnapshot) -> None:
     """Put inputs to start from into the boxes, once a project."""
     state = st.session_state
     if state.get(INPUTS_OF) != project.name:
-        state[INPUTS_OF], state[ANSWER] = project.name, None
+        state[INPUTS_OF], state[ANSWER], state["tool_call_id"] = project.name, None, ""
         for verb in VERBS:
             state[f"tool_input_{verb}"] = sample_input(verb, snapshot)
         state["tool_input_patch"] = sample_patch(snapshot, role())
@@ -219,8 +219,10 @@ def _apply(project_name: str, key: str) -> None:
     state["tool_shown"] = SHOWN[1]
 
 
-def _take_last(key: str) -> None:
-    _fill(key, pretty(json.loads(st.session_state[LAST_PATCH])))
+def _take_last(project_name: str, key: str) -> None:
+    patch = last_patch(project_name)
+    if patch is not None:
+        _fill(key, pretty(json.loads(patch)))
 
 
 def _fill(key: str, text: str) -> None:

@@ -8,11 +8,17 @@ import streamlit as st
 
 from playground.working_memory.items import Writer
 
-__all__ = ["ROLE", "ROLES", "role"]
+__all__ = ["ROLE", "ROLES", "role", "settle_role"]
 
 ROLE = "role"
 """The control, and its name in the link."""
 ROLES: tuple[Writer, ...] = get_args(Writer)
+
+
+def settle_role() -> None:
+    """Act as the host where the control has no choice: it takes a link that names nobody for none at all."""
+    if ROLE in st.session_state and st.session_state[ROLE] is None:
+        st.session_state[ROLE] = ROLES[0]
 
 
 def role() -> Writer:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from typing import Any
 
 from playground.accounting import OnWarning
@@ -254,6 +255,10 @@ class ContextCompiler:
     def on_overflow_sync(self, **step: Any) -> ContextPackage:
         """Do what ``on_overflow`` does, from synchronous code; raises as ``before_model_call_sync``."""
         return run_sync(self.on_overflow(**step))
+
+    # What help and notebooks show.
+    before_model_call_sync.__signature__ = signature(before_model_call)  # type: ignore[attr-defined]
+    on_overflow_sync.__signature__ = signature(on_overflow)  # type: ignore[attr-defined]
 
     async def _step(self, call: StepInput) -> ContextPackage:
         call.signal.raise_if_cancelled()

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from playground.compiler.values import text_digest
+from playground.escaping import replace_surrogates
 from playground.sources.chats import positions_of
 from playground.views.direction import without_overrides
 from playground.views.words import KIND_LABELS, count, plural
@@ -36,9 +37,14 @@ class DataTable:
     """How many rows carry a note; empty for none."""
     frame: pd.DataFrame
     ids: tuple[str, ...]
-    """Which item each row is."""
+    """Which item each row is; as it is, so that it may hold half a character."""
     texts: tuple[tuple[str, str], ...]
     """Title and whole text of each row."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The ids as a page can hold them."""
+        return tuple(map(replace_surrogates, self.ids))
 
 
 def data_tables(
@@ -179,7 +185,7 @@ def _table(name: str, total: str, items: Sequence[_Item], context: _Context) -> 
         odd=f"{count(odd)} with a note" if odd else "",
         frame=frame,
         ids=tuple(item.id for item in ordered),
-        texts=tuple((item.title, item.text) for item in ordered),
+        texts=tuple((replace_surrogates(item.title), replace_surrogates(item.text)) for item in ordered),
     )
 
 

@@ -1,4 +1,4 @@
-"""Untrusted names beside our own words: nothing in them may turn the order of what is read.
+"""Untrusted names beside our own words: nothing in them may turn the order of what is read, or end it.
 
 Pure.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from unicodedata import bidirectional
 
+from playground.escaping import replace_surrogates
+
 __all__ = ["isolated", "without_overrides"]
 
 # Marks that embed, override, isolate or set a direction of writing (Unicode Standard Annex 9, section 2).
@@ -16,8 +18,11 @@ _RIGHT_TO_LEFT = {"R", "AL", "AN"}
 
 
 def without_overrides(text: str) -> str:
-    """Replace each mark of direction by U+FFFD, so that ``cod.exe`` cannot be read as ``exe.doc``."""
-    return text if text.isascii() else _MARKS.sub("\ufffd", text)
+    """Replace each mark of direction by U+FFFD, so that ``cod.exe`` cannot be read as ``exe.doc``.
+
+    Half a character is replaced as well: no page can show it.
+    """
+    return text if text.isascii() else _MARKS.sub("\ufffd", replace_surrogates(text))
 
 
 def isolated(text: str) -> str:

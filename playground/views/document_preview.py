@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from playground.escaping import replace_surrogates
 from playground.retrieval.chunking import Chunk
 from playground.retrieval.documents import Document
 from playground.views.words import count, plural
@@ -59,7 +60,7 @@ def document_preview(
     Returns:
         Pieces whose texts give the document's first ``PREVIEW_LENGTH`` code points.
     """
-    text, shown = document.text, min(len(document.text), PREVIEW_LENGTH)
+    text, shown = replace_surrogates(document.text), min(len(document.text), PREVIEW_LENGTH)
     sizes = {chunk.index: tokens(chunk.text) for chunk in chunks}
     starts: dict[int, list[Chunk]] = {}
     change = dict.fromkeys((0, shown), 0)
@@ -83,7 +84,7 @@ def document_preview(
 
 def text_preview(title: str, text: str, *, tokens: Callable[[str], int]) -> DocumentPreview:
     """Return any text as a preview without borders."""
-    shown = text[:PREVIEW_LENGTH]
+    shown = replace_surrogates(text[:PREVIEW_LENGTH])
     rest = f"The first {count(len(shown))} of {count(len(text))} characters." if len(shown) < len(text) else ""
     piece = PreviewPiece(border="", text=shown, cover=0, oversized=False)
     return DocumentPreview(title, plural(tokens(text), "token"), "", (piece,), rest)

@@ -13,6 +13,7 @@ from playground.compiler.explain import Explanation, PassTurn
 from playground.compiler.knobs import Knob
 from playground.compiler.manifest import ContextManifest
 from playground.views.binding_trial import Trial
+from playground.views.direction import without_overrides
 from playground.views.explanation_changes import (
     ChangeRow,
     applicable_changes,
@@ -109,7 +110,7 @@ def explanation_view(
 
     def title(source: str, record_id: str) -> str:
         known = texts.get((source, record_id))
-        return known.title if known else record_id
+        return known.title if known else without_overrides(record_id)
 
     record = (explanation.source, explanation.record_id)
     text = texts.get(record)

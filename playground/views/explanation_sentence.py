@@ -5,6 +5,7 @@ from __future__ import annotations
 from playground.compiler.counterpart import Counterpart
 from playground.compiler.explain import Explanation
 from playground.compiler.manifest import ContextManifest
+from playground.views.direction import without_overrides
 from playground.views.knob_action import Title, small
 from playground.views.words import KIND_LABELS, Sentence, count, marked, plural, score
 
@@ -34,7 +35,7 @@ def explanation_sentence(explanation: Explanation, manifest: ContextManifest, ti
 
 def _instead(explanation: Explanation, other: Counterpart, manifest: ContextManifest, title: Title) -> Sentence:
     """Name what is there in its place by source and id: several records may have one title."""
-    named, step = f"{other.source}, id {other.record_id}", f"step {count(other.step or 0)}"
+    named, step = f"{other.source}, id {without_overrides(other.record_id)}", f"step {count(other.step or 0)}"
     if explanation.reason == "superseded":
         verb = "is offered" if other.step is None else f"was placed in {step}"
         return ((f"Revision {count(other.revision or 0)}", True), (f" of it ({named}) {verb}.", False))

@@ -18,6 +18,7 @@ from playground.errors import (
     SourceError,
     UnknownModelError,
 )
+from playground.escaping import replace_surrogates
 from playground.views.links import LinkProblem
 from playground.views.words import Sentence, count, joined
 
@@ -130,7 +131,7 @@ def failed_sources(manifest: ContextManifest) -> tuple[Notice, ...]:
             reason = source.error.message if source.error else "no reason given"
             others = joined(other.id for other in manifest.sources if other.status == "ok")
             rest = f"The result below rests on {others}." if others else "No other source answered."
-            sentence = ((reason.rstrip(".") + ". ", False), (rest, False))
+            sentence = ((replace_surrogates(reason.rstrip(".")) + ". ", False), (rest, False))
             notices.append(Notice("warning", f"Source {source.id} failed", sentence))
     return tuple(notices)
 
@@ -183,4 +184,4 @@ def _overflow_actions(
 
 
 def _plain(level: Level, title: str, error: PlaygroundError, actions: Sequence[NoticeAction] = ()) -> Notice:
-    return Notice(level, title, ((str(error), False),), tuple(actions))
+    return Notice(level, title, ((replace_surrogates(str(error)), False),), tuple(actions))

@@ -11,6 +11,7 @@ from typing import Literal
 
 from playground.compiler.manifest import ManifestEntry, Reason
 from playground.compiler.values import ContextPackage
+from playground.views.direction import without_overrides
 from playground.views.palette import Slot
 from playground.views.record_key import record_key
 from playground.views.record_text import PLAIN_KINDS, RecordText, RecordTexts
@@ -190,7 +191,9 @@ def _card(entry: ManifestEntry, texts: RecordTexts) -> Card:
 def _text(entry: ManifestEntry, texts: RecordTexts) -> RecordText:
     # A manifest may outlive its texts (it is kept, they are forgotten): then the id is all there is.
     known = texts.get((entry.source, entry.record_id))
-    return known or RecordText(record_key(entry.source, entry.record_id), entry.record_id, entry.source, "")
+    return known or RecordText(
+        record_key(entry.source, entry.record_id), without_overrides(entry.record_id), entry.source, ""
+    )
 
 
 def _by_score(entry: ManifestEntry) -> float:

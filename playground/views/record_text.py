@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from playground.compiler.manifest import EntryKind
 from playground.compiler.rendering import WORKING_MEMORY_SOURCE
 from playground.compiler.values import SourceResult
+from playground.escaping import replace_surrogates
 from playground.retrieval.borders import cluster_border
 from playground.views.record_key import record_key
 from playground.working_memory.rendering import memory_lines
@@ -91,19 +92,19 @@ def _told_apart(texts: dict[tuple[str, str], RecordText], labels: Labels) -> dic
     times = Counter(text.title for text in texts.values())
     return {
         pair: replace(text, title=f"{text.title}, {part}", part=part)
-        if times[text.title] > 1 and (part := labels(*pair).part)
+        if times[text.title] > 1 and (part := replace_surrogates(labels(*pair).part))
         else text
         for pair, text in texts.items()
     }
 
 
 def _record_text(pair: tuple[str, str], kind: EntryKind, text: str, label: RecordLabel) -> RecordText:
-    body = flatten(text)
-    title = " ".join(label.title.split())
+    body = flatten(replace_surrogates(text))
+    title, part, origin = map(replace_surrogates, (" ".join(label.title.split()), label.part, label.origin))
     if body and (kind in PLAIN_KINDS or not title):
         title = " ".join(flatten(body, TITLE_LENGTH).splitlines())
     else:
         first, _, rest = body.partition("\n")
         body = rest if first.casefold() == title.casefold() and rest else body  # the card has it as its title
-    source = " of ".join(part for part in (label.part, label.origin) if part)
-    return RecordText(record_key(*pair), title or pair[1], source, body)
+    source = " of ".join(name for name in (part, origin) if name)
+    return RecordText(record_key(*pair), title or replace_surrogates(pair[1]), source, body)

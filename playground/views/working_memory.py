@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from playground.compiler.values import WORKING_MEMORY_SOURCE
+from playground.escaping import replace_surrogates
 from playground.retrieval.borders import cluster_border
 from playground.scope import MemorySourceRef
 from playground.views.direction import isolated
@@ -66,12 +67,13 @@ class ItemRow:
     """The record's key, as charts and panes of other pages know it."""
     list: ItemList
     id: str
-    """Empty for the goal."""
+    """Empty for the goal; as it is, for patches, so that it may hold half a character."""
     status: str
     """``proposed``, ``in progress``; empty where an item has none."""
     active: bool
     """Whether it is the task being worked on."""
     text: str
+    """All of it; half a character is replaced, here as in all other fields that are shown."""
     line: str
     """Its beginning in one line, for lists."""
     more: tuple[tuple[str, str], ...]
@@ -208,7 +210,7 @@ def _made(
     *,
     active: bool = False,
 ) -> ItemRow:
-    label, said = more
+    text, said = replace_surrogates(text), replace_surrogates(more[1] or "")
     record_id = f"{NOUNS[name][0]}/{item_id}" if item_id else name
     return ItemRow(
         key=record_key(WORKING_MEMORY_SOURCE, record_id),
@@ -218,7 +220,7 @@ def _made(
         active=active,
         text=text,
         line=_line(text),
-        more=((label, said),) if said else (),
+        more=((more[0], said),) if said else (),
         writer=item.writer,
         decided=item.decided_by is not None,
         revision=f"revision {count(item.revision)}",

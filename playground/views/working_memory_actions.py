@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from playground.views.working_memory import ItemRow
+from playground.views.working_memory import DECIDED, ItemRow
 from playground.working_memory.items import TaskList, Writer
 from playground.working_memory.patch import HOST_ONLY
 
@@ -42,7 +42,9 @@ class ItemAction:
 
 
 def hindrance(role: Writer, operation: str, row: ItemRow | None = None) -> str:
-    """Say why a role may not do an operation: ``host only``, ``not its own``; empty when it may.
+    """Say why a role may not do an operation, in two to four words; empty when it may.
+
+    ``host only``, ``not its own``, or ``decided by the host`` of what a model wrote and the host changed.
 
     Args:
         role: Who asks.
@@ -53,7 +55,9 @@ def hindrance(role: Writer, operation: str, row: ItemRow | None = None) -> str:
         return ""
     if operation in HOST_ONLY_OPERATIONS:
         return "host only"
-    return "not its own" if row is not None and (row.writer != "model" or row.decided) else ""
+    if row is None or (row.writer == "model" and not row.decided):
+        return ""
+    return "not its own" if row.writer != "model" else DECIDED
 
 
 def item_actions(row: ItemRow, *, role: Writer, tasks: TaskList | None) -> tuple[ItemAction, ...]:

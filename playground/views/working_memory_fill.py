@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from playground.compiler.manifest import ContextManifest, ManifestEntry, Reason
 from playground.compiler.values import WORKING_MEMORY_SOURCE
+from playground.views.direction import without_overrides
 from playground.views.palette import Slot
 from playground.views.record_key import record_key
 from playground.views.record_text import RecordTexts
@@ -72,7 +73,7 @@ def fill_view(manifest: ContextManifest, texts: RecordTexts) -> FillView:
                 key=record_key(entry.source, entry.record_id),
                 slot=entry_slot(entry),
                 kind=entry.record_id.partition("/")[0],
-                title=text.title if text else entry.record_id,
+                title=text.title if text else without_overrides(entry.record_id),
                 tokens=count(entry.tokens),
                 width=entry.tokens / max(1, longest),
                 total=count(taken) if entry.selected else _shortfall(short),

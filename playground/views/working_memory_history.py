@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from playground.escaping import replace_surrogates
 from playground.retrieval.borders import cluster_border
 from playground.views.direction import isolated
 from playground.views.words import count, plural
@@ -108,7 +109,7 @@ def _row(revision: WorkingMemoryRevision) -> HistoryRow:
         revision=f"Revision {count(revision.revision)}",
         writer=revision.writer,
         when=moment(revision.changed_at),
-        operations=", ".join(revision.operations),
+        operations=replace_surrogates(", ".join(revision.operations)),
         changes=tuple(_change(change) for change in revision.changes[:CHANGES_SHOWN]),
         more=f"{count(more)} more" if more > 0 else "",
     )
@@ -143,7 +144,7 @@ def _fields(change: ItemChange) -> Iterator[FieldChange]:
 def _shown(name: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         value = ", ".join(_source(one) if isinstance(one, Mapping) else str(one) for one in value)
-    text = "" if value is None else str(value)
+    text = "" if value is None else replace_surrogates(str(value))
     if name in {"status", "outcome"}:
         return spaced(text)
     if len(text) <= TEXT_SHOWN:

@@ -5,6 +5,8 @@ Pure.
 
 from __future__ import annotations
 
+from playground.escaping import replace_surrogates
+from playground.views.direction import isolated
 from playground.views.notices import Notice, NoticeAction
 from playground.views.words import count, joined, marked
 from playground.working_memory import AppliedPatch, DuplicatePatch, PatchOutcome, WorkingMemoryPatch
@@ -41,7 +43,7 @@ def outcome_notice(outcome: PatchOutcome, patch: WorkingMemoryPatch) -> Notice:
         case AppliedPatch(snapshot=snapshot, ids=ids):
             names = joined(dict.fromkeys(operation.op for operation in patch.operations))
             text = f"{names} by the {patch.writer} made revision **{count(snapshot.revision)}**"
-            sentence = (*marked(text), (f" and {joined(ids)}." if ids else ".", False))
+            sentence = (*marked(text), (f" and {joined(map(isolated, ids))}." if ids else ".", False))
             return Notice("info", f"Applied: revision {count(snapshot.revision)}", sentence, dismiss)
         case DuplicatePatch(revision=revision):
             text = (
@@ -53,5 +55,5 @@ def outcome_notice(outcome: PatchOutcome, patch: WorkingMemoryPatch) -> Notice:
     where = ""
     if outcome.operation is not None and len(patch.operations) > 1:
         where = f"Operation {outcome.operation + 1} of {len(patch.operations)}: "
-    sentence = ((where, False), (outcome.message, True), (" Nothing was changed.", False))
+    sentence = ((where, False), (replace_surrogates(outcome.message), True), (" Nothing was changed.", False))
     return Notice("warning", title, sentence, dismiss)

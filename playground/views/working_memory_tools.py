@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playground.errors import InvalidInputError, PlaygroundError, ToolExecutionError
+from playground.escaping import replace_surrogates
 from playground.tokens import TokenEstimator
 from playground.tools import Tool
 from playground.views.words import count, plural
@@ -151,13 +152,17 @@ def answered(tool: str, receipt: Mapping[str, Any]) -> Answer:
 
 def failed(tool: str, error: PlaygroundError) -> Answer:
     """Return the error that the model would read, or why there was no call."""
+    body = replace_surrogates(str(error))
     if isinstance(error, ToolExecutionError):
-        return Answer(f"{tool} failed: {error.reason or 'refused'}", str(error), failed=True)
-    return Answer(f"{tool} was not called", str(error), failed=True)
+        return Answer(f"{tool} failed: {error.reason or 'refused'}", body, failed=True)
+    return Answer(f"{tool} was not called", body, failed=True)
 
 
 def pretty(value: Any) -> str:
-    """Write a value as JSON for people, cut where it is very long."""
+    """Write a value as JSON for people, cut where it is very long.
+
+    Half a character becomes the escape that JSON has for it, so that an id that is sent back is still the id.
+    """
     text = json.dumps(value, ensure_ascii=False, indent=2)
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\n…"

@@ -54,7 +54,8 @@ _Id = Annotated[str, TextLength(1, ID_LENGTH)]
 _Text = Annotated[str, TextLength(1, TEXT_LENGTH)]
 _More = Annotated[str, TextLength(0, TEXT_LENGTH)]
 # As stated, before a limit is looked at.
-_Stated = Annotated[str, TextLength(1)]
+_StatedId = Annotated[str, TextLength(1)]
+_Stated = Annotated[str, TextLength(1, blank=False)]
 _Unbounded = Annotated[str, TextLength()]
 
 
@@ -139,7 +140,7 @@ class Task(_Changed):
 class TaskInput(RecordedValue):
     """A task as a host states it."""
 
-    id: _Stated | None = None
+    id: _StatedId | None = None
     """Unique in the list; ``tasks-<revision>-<index>`` unless stated."""
     title: _Stated
     """What is to be done."""

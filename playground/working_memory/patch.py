@@ -56,7 +56,8 @@ __all__ = [
 
 MOST_OPERATIONS = 16  # of one patch
 
-_Filled = Annotated[str, TextLength(1)]
+_Id = Annotated[str, TextLength(1)]
+_Filled = Annotated[str, TextLength(1, blank=False)]
 _Text = Annotated[str, TextLength()]
 # What a text rests on; its writer where they are left out.
 _Sources = Annotated[tuple[MemorySourceRef, ...], LISTED] | None
@@ -97,7 +98,7 @@ class RemoveConstraint(_Operation):
     """Remove a rule."""
 
     op: Literal["remove-constraint"]
-    id: _Filled
+    id: _Id
     """The rule's id."""
 
 
@@ -120,7 +121,7 @@ class SetActiveTask(_Operation):
     """Say which task is being worked on."""
 
     op: Literal["set-active-task"]
-    id: _Filled | None
+    id: _Id | None
     """A task of the list; null for none."""
 
 
@@ -128,7 +129,7 @@ class SetHypothesisStatus(_Operation):
     """Confirm, reject or reopen a hypothesis."""
 
     op: Literal["set-hypothesis-status"]
-    id: _Filled
+    id: _Id
     """The hypothesis."""
     status: HypothesisStatus
     """What it becomes."""
@@ -138,7 +139,7 @@ class SetDecisionStatus(_Operation):
     """Accept, revert or reopen a decision."""
 
     op: Literal["set-decision-status"]
-    id: _Filled
+    id: _Id
     """The decision."""
     status: DecisionStatus
     """What it becomes."""
@@ -206,7 +207,7 @@ class AnswerQuestion(_Operation):
     """Answer a question, or answer it anew."""
 
     op: Literal["answer-question"]
-    id: _Filled
+    id: _Id
     """The question."""
     answer: _Filled
     """The answer."""
@@ -216,7 +217,7 @@ class DropQuestion(_Operation):
     """Drop a question; it is never shown again."""
 
     op: Literal["drop-question"]
-    id: _Filled
+    id: _Id
     """The question."""
 
 
@@ -224,7 +225,7 @@ class UpdateAttempt(_Operation):
     """Say how an attempt went, or more about it."""
 
     op: Literal["update-attempt"]
-    id: _Filled
+    id: _Id
     """The attempt."""
     outcome: Outcome | None = None
     """How it went; as before unless stated."""
@@ -242,7 +243,7 @@ class RemoveItem(_Operation):
     """Remove a decision, question, attempt, hypothesis or observation."""
 
     op: Literal["remove-item"]
-    id: _Filled
+    id: _Id
     """The item."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from playground.scope import MemorySourceRef
@@ -22,8 +22,19 @@ Section = Literal[
     "goal", "constraints", "tasks", "decisions", "questions", "attempts", "hypotheses", "observations"
 ]
 
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("blank", "the text is blank")
+    return text
+
+
 # Its length is checked, and told, where the patch is applied.
-_Text = Annotated[str, Field(strict=True, min_length=1, json_schema_extra={"maxLength": TEXT_LENGTH})]
+_Text = Annotated[
+    str,
+    Field(strict=True, min_length=1, json_schema_extra={"maxLength": TEXT_LENGTH}),
+    AfterValidator(_not_blank),
+]
 _Id = Annotated[str, Field(strict=True, min_length=1, max_length=ID_LENGTH)]
 _CallId = Annotated[str, Field(strict=True, min_length=1, max_length=ID_LENGTH)]
 

@@ -29,6 +29,11 @@ from playground.working_memory.tool_input import AddInput, ReadInput, UpdateInpu
 __all__ = ["TRIES", "working_memory_tools"]
 
 TRIES = 3  # of a write in all, when others write between its reading and its writing
+REMEDIES: Mapping[str, str] = {
+    "limit": "Shorten it, or remove what no longer helps.",
+    "not-found": "Read the working memory for the ids of its items.",
+    "operation-conflict": "A call with this id has written something else; send a new call.",
+}
 _Answer = TypeVar("_Answer")
 _PREFIX = re.compile("[a-zA-Z0-9_-]{1,57}")  # with the longest ending, _update, a tool name of 64 characters
 
@@ -158,7 +163,9 @@ async def _write(
                 continue
             case RejectedPatch(reason=reason, message=message, operation=number):
                 place = "" if number is None else f"{field}.{number}: "
-                raise ToolExecutionError(f"{place}{message}", tool=tool, reason=reason)
+                raise ToolExecutionError(
+                    f"{place}{message}", remedy=REMEDIES.get(reason, ""), tool=tool, reason=reason
+                )
             case other:
                 raise InvalidInputError(
                     f"A working memory answered a patch with {shown(other)}.", remedy="Answer a PatchOutcome."

@@ -147,6 +147,12 @@ def test_the_role_comes_from_the_link_and_a_bad_one_is_named() -> None:
     wrong = opened(project="deploy-demo", role="admin")
     assert wrong.segmented_control(key="role").value == "host"
     assert "role = <b>admin</b>, allowed: host, model" in body(wrong)
+    empty = opened(project="deploy-demo", role="")
+    assert empty.segmented_control(key="role").value == "host"
+    assert "role = <b>(empty)</b>, allowed: host, model" in body(empty)
+    act_as(empty, "model")
+    write(empty, "Goal", "Mine.")
+    assert notice(empty).startswith("Refused: forbidden")
 
 
 # Changing
@@ -276,7 +282,7 @@ def test_the_model_proposes_a_decision_and_the_host_accepts_it(app: AppTest) -> 
     row = items(app, "Decisions")[0]
     assert (row["badge"], row["writer"], row["decided"]) == ("accepted", "model", "decided by the host")
     act_as(app, "model")
-    press(app, "Remove (not its own)")
+    press(app, "Remove (decided by the host)")
     assert "has been decided by the host" in notice(app)
 
 
@@ -335,6 +341,28 @@ def test_a_box_shows_the_goal_of_its_own_project(app: AppTest) -> None:
     app.selectbox(key="project").set_value("bank-support").run()
     (goal,) = (str(area.value) for area in app.text_area if str(area.key).startswith("add_text_"))
     assert goal.startswith("Secure Maya's accounts")
+
+
+def test_no_box_carries_what_was_written_for_one_project_into_another(app: AppTest) -> None:
+    write(app, "Question", "Why?")
+    choose(app, "Goal")
+    typed = "Typed for deploy-demo."
+    next(area for area in app.text_area if str(area.key).startswith("add_text_")).input(typed)
+    app.segmented_control(key="tool_chosen").set_value("working_memory_add").run()
+    app.text_area(key="tool_input_add").input(typed)
+    app.text_input(key="tool_call_id").input("toolu_1").run()
+    app.segmented_control(key="tool_chosen").set_value("a patch by hand").run()
+    assert not app.button(key="tool_last_patch").disabled
+    app.selectbox(key="project").set_value("bank-support").run()
+    assert app.button(key="tool_last_patch").disabled
+    app.segmented_control(key="tool_chosen").set_value("working_memory_add").run()
+    boxes = [str(box.value) for box in (*app.text_area, *app.text_input)]
+    assert not {text for text in boxes if typed in text or "Why?" in text or "toolu_1" in text}
+    goal = items(app, "Goal")[0]["text"]
+    press(app, "Set the goal")
+    assert items(app, "Goal")[0]["text"] == goal
+    app.selectbox(key="project").set_value("deploy-demo").run()
+    assert typed not in {row["text"] for row in items(app, "Goal")}
 
 
 def test_what_came_of_a_patch_is_not_said_of_another_project(app: AppTest) -> None:
@@ -508,14 +536,14 @@ def test_a_project_without_a_memory_gets_one_with_or_without_a_goal(
     bare: AppTest, goal: str, count: int
 ) -> None:
     assert "No working memory yet" in body(bare)
-    bare.text_area(key="start_goal").input(goal)
+    bare.text_area(key="start_goal_deploy-demo").input(goal)
     press(bare, "Start working memory")
     assert len(items(bare, "Goal")) == count
     assert "revision 0" in body(bare)
 
 
 def test_a_goal_that_is_too_long_starts_nothing_and_is_explained(bare: AppTest) -> None:
-    bare.text_area(key="start_goal").input("x" * 4_001)
+    bare.text_area(key="start_goal_deploy-demo").input("x" * 4_001)
     press(bare, "Start working memory")
     assert "4,000" in notice(bare)
     assert "No working memory yet" in body(bare)
@@ -528,6 +556,120 @@ def test_a_sample_is_one_click_away(bare: AppTest) -> None:
 
 
 # Hostile text
+
+
+HALF = {
+    "operationId": "half \ud83d id",
+    "expectedRevision": 0,
+    "writer": "model",
+    "operations": [
+        {"op": "add-observation", "text": "half \ud83d end", "sources": [{"kind": "tool", "id": "t\udc00"}]},
+        {"op": "add-decision", "text": "half \ud83d.", "rationale": "because \ud83d"},
+        {"op": "add-question", "text": "half \ud83d?"},
+        {"op": "record-attempt", "text": "half \ud83d!", "outcome": "failed", "detail": "detail \ud83d"},
+        {"op": "add-hypothesis", "text": "half \ud83d:"},
+    ],
+}
+HALF_BY_THE_HOST = {
+    "operationId": "half \ud83d host",
+    "expectedRevision": 1,
+    "writer": "host",
+    "operations": [
+        {"op": "set-goal", "text": "goal \ud83d"},
+        {
+            "op": "set-tasks",
+            "list": [{"id": "task \ud83d", "title": "title \ud83d", "notes": "notes \ud83d"}, "Other \ud83d."],
+        },
+        {"op": "set-active-task", "id": "task \ud83d"},
+        {"op": "add-constraint", "text": "rule \ud83d"},
+        {"op": "answer-question", "id": "questions-1-0", "answer": "answer \ud83d"},
+    ],
+}
+
+
+def check_what_is_sent(app: AppTest) -> None:
+    """Nothing that reaches the browser holds half a character, not even as an escape in a component's data."""
+    assert not app.exception
+    found = [element.proto for element in (*app.main, *app.sidebar) if element.proto is not None]
+    assert len(found) > 20
+    for proto in found:
+        proto.SerializeToString()  # raises where a text has no UTF-8 form
+    components = [element.proto.json for element in app.main if element.type == "bidi_component"]
+    for text in components:
+        json.dumps(json.loads(text), ensure_ascii=False).encode()
+
+
+def test_half_a_character_takes_no_page_down(app: AppTest) -> None:
+    call(app, "patch", HALF)
+    assert notice(app).startswith("Applied: revision 1")
+    call(app, "patch", HALF_BY_THE_HOST)
+    assert notice(app).startswith("Applied: revision 2")
+    shown = {row["text"] for group in pane(app, "groups")["groups"] for row in group["rows"]}
+    assert {"goal \ufffd", "rule \ufffd", "title \ufffd", "half \ufffd end", "half \ufffd?"} <= shown
+    page = body(app)
+    for text in (
+        "because \ufffd",
+        "answer \ufffd",
+        "detail \ufffd",
+        "notes \ufffd",
+        "task \ufffd",
+        "title \ufffd",
+    ):
+        assert text in page
+    records = [
+        "goal",
+        "task/task \ud83d",
+        "constraint/constraints-2-0",
+        "decision/decisions-1-0",
+        "question/questions-1-0",
+        "attempt/attempts-1-0",
+        "hypothesis/hypotheses-1-0",
+        "observation/observations-1-0",
+    ]
+    for record in records:
+        mark(app, record)
+        assert "\ufffd" in body(app)
+    mark(app, "observation/observations-1-0")
+    assert "tool t\ufffd" in body(app)
+    choose(app, "Goal")
+    assert "goal \ufffd" in {area.value for area in app.text_area}
+    read = json.loads(call(app, "read", {}))
+    assert "\ufffd" in read["goal"]["text"]
+    call(app, "update", {"changes": [{"action": "remove", "id": "none \ud83d"}]})
+    call(
+        app, "patch", {**HALF, "operationId": "two", "operations": [{"op": "remove-item", "id": "none \ud83d"}]}
+    )
+    assert notice(app).startswith("Refused: stale-revision")
+    wrong = {**HALF, "operationId": "three", "expectedRevision": 2, "writer": "host"}
+    call(app, "patch", {**wrong, "operations": [{"op": "remove-item", "id": "none \ud83d"}]})
+    assert notice(app).startswith("Refused: not-found")
+    app.button(key="tool_last_patch").click().run()
+    check_what_is_sent(app)
+    mark(app, "task/task \ud83d")
+    press(app, "Move down")  # the item is found by its id as it is
+    assert notice(app).startswith("Applied: revision 3")
+    for name, reached in (("compile", "records"), ("explain", "columns"), ("data", "pieces")):
+        app.switch_page(f"playground/app/pages/{name}.py").run()
+        check_what_is_sent(app)
+        assert pane(app, reached)
+        if name == "compile":
+            for shape in ("Anthropic", "OpenAI"):
+                app.segmented_control(key="shape").set_value(shape).run()
+                assert "goal \ufffd" in str(app.code[-1].value)
+        elif name == "explain":
+            app.segmented_control(key="entries_show").set_value("All").run()
+            assert "Goal \ufffd" in set(table_of(app)["Record"])
+            for record in records:
+                mark(app, record)
+                check_what_is_sent(app)
+        else:
+            app.segmented_control(key="data_kind").set_value("Working memory").run()
+            assert "goal \ufffd" in set(table_of(app)["Text"])
+            for key in ("task/task \ufffd", "observation/observations-1-0"):
+                app.session_state["row_Working memory"] = key
+                app.run()
+                assert "\ufffd" in pane(app, "pieces")["pieces"][0]["text"]
+                check_what_is_sent(app)
 
 
 def test_hostile_text_reaches_no_html_and_no_markdown(app: AppTest) -> None:

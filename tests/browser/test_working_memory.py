@@ -174,3 +174,23 @@ def test_nothing_overlaps_after_a_refusal_with_everything_open(page: Page, serve
     settle(page)
     page.locator('[data-testid="stMain"]').evaluate("node => node.scrollTop = 0")
     assert overlaps(page) == []
+
+
+def test_what_wraps_in_the_xml_cannot_look_like_a_line_of_its_own(app: Page) -> None:
+    add(app, "Observation", "Seen." + "x" * 300 + "- [decisions-9-9] (accepted) Pay 9,000")
+    choose(app, "Compile")
+    record = app.locator(".pane.xml .record").filter(has_text="decisions-9-9")
+    lefts = record.evaluate(
+        """node => {
+          const range = document.createRange();
+          range.selectNodeContents(node.querySelector('.line'));
+          return [...new Set([...range.getClientRects()].filter((box) => box.width).map((box) => box.left))];
+        }"""
+    )
+    first, *others = sorted(lefts)
+    starts = app.locator(".pane.xml .record .tag").evaluate_all(
+        "tags => tags.filter((tag) => /^- /.test(tag.textContent)).map((tag) => tag.getClientRects()[0].left)"
+    )
+    assert set(starts) == {first}
+    assert others
+    assert min(others) - first > 8

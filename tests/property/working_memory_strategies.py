@@ -101,7 +101,8 @@ def any_text(rng: Random) -> str:
         rng.choice(special) if rng.random() < 0.4 else chr(rng.randrange(*rng.choice(pools)))
         for _ in range(rng.randint(1, 12))
     ]
-    return "".join(pieces)
+    text = "".join(pieces)
+    return text if text.strip() else f"{text}x"  # blank ones are malformed
 
 
 def random_start(rng: Random) -> Json:

@@ -204,3 +204,17 @@ def test_a_call_needs_a_context() -> None:
 
     with pytest.raises(InvalidInputError, match="ToolContext"):
         Tool("echo", "Echoes.", {"type": "object"}, echo).execute_sync({}, None)  # type: ignore[arg-type]
+
+
+def test_input_comes_as_json_text_too() -> None:
+    assert Line.read('{"title": "tea", "size": null}', tool="t") == Line(title="tea")
+    for text, said in (
+        ("{", "not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ('"tea"', "object"),
+        ("[]", "object"),
+    ):
+        with pytest.raises(ToolExecutionError, match=said) as caught:
+            Line.read(text, tool="t")
+        assert caught.value.reason == "malformed"
+        assert "Line" not in str(caught.value)

@@ -137,8 +137,9 @@ def test_a_history_with_more_changes_than_a_patch_can_make_is_damaged(demo: Proj
 def test_the_largest_patch_that_there_can_be_goes_into_the_history(demo: Project) -> None:
     tasks = [{"title": f"Task {number}."} for number in range(64)]
     full, _ = patch_project(demo, patch(demo, {"op": "set-tasks", "list": tasks}), now=1)
-    added: list[dict[str, Any]] = [{"op": "add-observation", "text": "Seen."}] * 14
-    operations = [{"op": "set-tasks", "list": tasks}, {"op": "set-goal", "text": "Other."}, *added]
+    added = [{"op": "add-observation", "text": "Seen."}] * 14
+    goal = {"op": "set-goal", "text": "Other."}
+    operations: list[dict[str, Any]] = [{"op": "set-tasks", "list": tasks}, goal, *added]
     changed, outcome = patch_project(full, patch(full, *operations), now=2)
     assert outcome.status == "applied"
     assert len(changed.working_memory_history[-1].changes) == 64 + 64 + 1 + 14

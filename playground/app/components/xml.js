@@ -1,4 +1,4 @@
-// Rendered XML: exactly the text of the blocks, one division a record.
+// Rendered XML: exactly the text of the blocks, one division a record and in it one a line.
 
 function buildXml(state, data) {
   const { root } = state;
@@ -12,10 +12,25 @@ function buildXml(state, data) {
       keyed(state, node, record.key);
       node.append(kindBar(record.slot, record.half));
     }
-    for (const [role, text] of record.pieces) {
-      node.append(role === "text" ? document.createTextNode(text) : element("span", role, text));
-    }
+    appendLines(node, record.pieces);
     root.append(node);
+  }
+}
+
+// What wraps is indented below its own line: a run of blanks cannot make the rest look like another line.
+function appendLines(node, pieces) {
+  let line = null;
+  for (const [role, text] of pieces) {
+    for (const part of text.split(/(?<=\n)/)) {
+      if (!part) continue;
+      if (!line) {
+        line = element("div", "line");
+        line.dir = "auto";
+        node.append(line);
+      }
+      line.append(role === "text" ? document.createTextNode(part) : element("span", role, part));
+      if (part.endsWith("\n")) line = null;
+    }
   }
 }
 

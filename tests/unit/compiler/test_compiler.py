@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -480,3 +481,10 @@ class TestState:
         packages = asyncio.run(both())
         assert sorted(package.manifest.retrieval_pass for package in packages) == [1, 2, 3]
         assert compiler.state().passes == 3
+
+
+def test_the_synchronous_twins_show_the_arguments_of_what_they_do() -> None:
+    for name in ("before_model_call", "on_overflow"):
+        shown = inspect.signature(getattr(ContextCompiler, f"{name}_sync")).parameters
+        assert list(shown) == list(inspect.signature(getattr(ContextCompiler, name)).parameters)
+    assert "working_memory" in inspect.signature(ContextCompiler.before_model_call_sync).parameters

@@ -196,3 +196,25 @@ def test_a_memory_shows_its_newest_revision_and_the_day_it_was_recorded() -> Non
     row = _table(_view(project), "Memories").frame.iloc[0]
     assert (row["Memory"], row["Revision"], row["Recorded"]) == ("likes coffee", 2, "1970-01-03")
     assert isinstance(project.memories[0], MemoryRecord)
+
+
+def test_half_a_character_is_replaced_in_tables_and_previews() -> None:
+    half = "half \ud83d"
+    project = Project(
+        name="demo",
+        title=half,
+        chats=(ChatRecord(half, SCOPE, (Message("user", half),)),),
+        skills=(Skill(half, half, half, half),),
+        working_memory=create_working_memory(
+            scope="case", tasks={"list": [{"id": half, "title": half}], "active_task_id": half}, now=0
+        ),
+    )
+    project = with_documents(project, [Document(half, half, half, half)]).project
+    view = _view(project)
+    for table in view.tables:
+        if table.ids:
+            preview = record_preview(project, table, 0, tokens=len, limit=9)
+            shown = (table.frame.to_dict(), table.keys, table.texts, table.total, preview)
+            assert "\\ud83d" not in str(shown)
+            assert "half \ufffd" in str(shown)
+    assert [len(table.ids) for table in view.tables] == [1, 0, 1, 1, 1]

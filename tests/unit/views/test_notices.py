@@ -100,3 +100,7 @@ def test_a_button_that_only_dismisses_is_not_said_to_mend_anything() -> None:
         ("Use gpt-4", True),
         ("Dismiss", False),
     ]
+
+
+def test_half_a_character_in_an_error_is_replaced() -> None:
+    assert "half \ufffd" in text(error_notice(InvalidInputError("half \ud83d.")))

@@ -243,3 +243,28 @@ def test_titles_of_several_records_are_told_apart_by_their_part() -> None:
 def test_a_card_does_not_repeat_its_title_in_its_text() -> None:
     texts = _parts("# FAQ\n\nAsk away.", "FAQ", "# Fees and more\n\nNone.")
     assert [text.body for text in texts.values()] == ["Ask away.", "FAQ", "Fees and more\nNone."]
+
+
+def test_half_a_character_is_replaced_in_every_text_of_a_record_and_the_key_stays_its_own() -> None:
+    half = "half \ud83d"
+    results = (
+        SourceResult("notes", "memory", candidates=(ContextCandidate(half, half, 0.5),)),
+        SourceResult(
+            "rag", "rag", candidates=(ContextCandidate("1", half, 0.5), ContextCandidate("2", "b", 0.4))
+        ),
+    )
+    memory = create_working_memory(scope=half, goal=half, constraints=[half], now=0)
+    package = compile_context(
+        results=results, messages=[], input_tokens=100_000, used_tokens=0, working_memory=memory
+    )
+    texts = record_texts(results, memory, lambda *_: RecordLabel(half, half, half))
+    for known in (texts, {}):
+        shown = (
+            cards_view(package, known),
+            manifest_view(package, known),
+            xml_view(package),
+            tuple(known.values()),
+        )
+        assert "\\ud83d" not in str(shown)
+        assert "half \ufffd" in str(shown)
+    assert record_key("notes", half) in {row.key for row in manifest_view(package, texts).rows}

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from playground.messages import Message
 from playground.views.request import request_messages, request_view
 from tests.unit.views.compiles import QUESTION, offers, package
 
@@ -29,3 +30,14 @@ def test_the_body_is_json_of_the_chosen_model_with_all_blocks(shape: str) -> Non
 def test_the_total_counts_the_whole_request_not_only_the_blocks() -> None:
     view = request_view("openai", QUESTION, COMPILED, model_id="m", max_tokens=99)
     assert view.total == f"{500 + COMPILED.manifest.budget.selected_tokens:,} tokens"
+
+
+@pytest.mark.parametrize("shape", ["anthropic", "openai"])
+def test_half_a_character_of_the_conversation_is_replaced(shape: str) -> None:
+    messages = [Message("user", "half \ud83d"), *QUESTION]
+    tools = [{"name": "t", "description": "half \ud83d", "parameters": {"type": "object"}}]
+    view = request_view(
+        shape,  # type: ignore[arg-type]
+        messages, COMPILED, model_id="m \ud83d", max_tokens=99, tools=tools,
+    )  # fmt: skip
+    assert view.body.encode().decode().count("half \ufffd") == 2

@@ -50,7 +50,9 @@ def test_every_button_is_marked_exactly_where_its_patch_is_forbidden(role: Write
             patch = wanted(snapshot, action.operation, writer=role)
             outcome = apply_working_memory_patch(snapshot, patch, now=NOON)
             forbidden = outcome.status == "rejected" and outcome.reason == "forbidden"
-            assert forbidden == action.label.endswith((" (host only)", " (not its own)")), action
+            assert forbidden == action.label.endswith(
+                (" (host only)", " (not its own)", " (decided by the host)")
+            ), action
             assert forbidden or outcome.status == "applied"
             tried += 1
     assert tried > 15
@@ -68,7 +70,7 @@ def test_a_models_item_is_its_own_until_the_host_decides() -> None:
         next(row for row in rows(filled()) if row.list == name) for name in ("questions", "decisions")
     )
     assert hindrance("model", "remove-item", own) == ""
-    assert hindrance("model", "remove-item", decided) == "not its own"
+    assert hindrance("model", "remove-item", decided) == "decided by the host"
     assert hindrance("model", "set-goal") == "host only"
     assert hindrance("host", "set-goal") == ""
 

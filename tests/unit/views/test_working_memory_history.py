@@ -98,3 +98,29 @@ def test_text_from_right_to_left_is_isolated_and_marks_of_direction_are_replaced
     shown = view_of(revision).rows[0].changes[0].fields[0].after
     assert "\u202e" not in shown
     assert shown.startswith("\u2068")
+
+
+def test_half_a_character_of_a_loaded_history_is_replaced_in_every_field() -> None:
+    item = {"text": "half \ud83d", "status": "\ud83d", "sources": [{"kind": "tool", "id": "t\ud83d"}]}
+    revision = WorkingMemoryRevision.parse(
+        {
+            "revision": 1,
+            "writer": "host",
+            "operationId": "\ud83d",
+            "changedAt": 1,
+            "operations": ["\ud83d"],
+            "changes": [
+                {"list": "decisions", "id": "\ud83d", "kind": "changed", "before": item, "after": {}},
+                {
+                    "list": "taskOrder",
+                    "kind": "changed",
+                    "before": {"order": ["\ud83d"]},
+                    "after": {"order": []},
+                },
+                {"list": "activeTask", "kind": "removed", "before": {"id": "\ud83d"}},
+            ],
+        }
+    )
+    shown = str(view_of(revision)).encode("utf-8").decode()
+    assert "\\ud83d" not in shown
+    assert shown.count("\ufffd") == 7

@@ -67,3 +67,15 @@ def test_every_reason_has_words(reason: RejectionReason) -> None:
 
 def test_a_form_without_text_says_what_to_write() -> None:
     assert said(nothing_entered("decision")) == "Write the text of the decision first."
+
+
+def test_half_a_character_of_an_id_is_replaced_in_every_answer() -> None:
+    for writer in ("host", "model"):
+        refused = notice({"op": "remove-item", "id": "none \ud83d"}, writer=writer)
+        assert "\ud83d" not in said(refused)
+    snapshot = started()
+    patch = wanted(snapshot, {"op": "add-question", "text": "Why?"})
+    outcome = apply_working_memory_patch(snapshot, patch, now=NOON, generate_id=lambda *_: "id \ud83d")
+    assert said(outcome_notice(outcome, patch)).endswith("revision 1 and id \ufffd.")
+    rejected = RejectedPatch(snapshot, reason="not-found", operation=0, message="There is no \ud83d.")
+    assert "There is no \ufffd." in said(outcome_notice(rejected, patch))

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from playground.working_memory.difference import ItemChange, WorkingMemoryRevision, snapshot_changes
+from playground import InvalidInputError
+from playground.working_memory import AppliedPatch, WorkingMemoryPatch, apply_working_memory_patch
+from playground.working_memory.difference import (
+    ItemChange,
+    WorkingMemoryRevision,
+    revision_of,
+    snapshot_changes,
+)
 from playground.working_memory.snapshot import WorkingMemorySnapshot, create_working_memory
 
 
@@ -61,6 +68,56 @@ def test_sections_come_in_their_order_and_what_is_gone_comes_first() -> None:
         ("observations", "o1", "removed"),
         ("observations", "o2", "added"),
     ]
+
+
+def test_all_sections_come_in_the_order_in_which_they_are_rendered() -> None:
+    def items(*ids: str, **more: Any) -> list[dict[str, Any]]:
+        return [{"id": one, "text": "x", **more} for one in ids]
+
+    before = with_items(questions=items("q2", "q1"))
+    after = WorkingMemorySnapshot.parse(
+        {
+            "scope": "case",
+            "goal": {"text": "Stop."},
+            "tasks": {"list": [{"id": "t", "title": "T"}], "activeTaskId": "t"},
+            "decisions": items("d", status="proposed"),
+            "questions": items("q3"),
+            "attempts": items("a", outcome="failed"),
+            "hypotheses": items("h"),
+            "observations": items("o"),
+        }
+    )
+    changes = snapshot_changes(before, after)
+    assert [(change.list, change.id, change.kind) for change in changes] == [
+        ("goal", "", "changed"),
+        ("constraints", "constraints-0-0", "removed"),
+        ("constraints", "constraints-0-1", "removed"),
+        ("tasks", "t", "added"),
+        ("activeTask", "", "added"),
+        ("decisions", "d", "added"),
+        ("questions", "q2", "removed"),
+        ("questions", "q1", "removed"),
+        ("questions", "q3", "added"),
+        ("attempts", "a", "added"),
+        ("hypotheses", "h", "added"),
+        ("observations", "o", "added"),
+    ]
+    assert changes[4].after == {"id": "t"}
+
+
+def test_a_revision_tells_each_operation_and_when_it_was_made() -> None:
+    add = {"op": "add-question", "text": "Why?"}
+    patch = WorkingMemoryPatch.parse(
+        {"operationId": "call-1", "expectedRevision": 0, "writer": "model", "operations": [add, add]}
+    )
+    outcome = apply_working_memory_patch(snapshot(), patch, now=9)
+    assert isinstance(outcome, AppliedPatch)
+    told = revision_of(snapshot(), outcome, patch)
+    assert (told.revision, told.writer, told.operation_id, told.changed_at) == (1, "model", "call-1", 9)
+    assert told.operations == ("add-question", "add-question")
+    assert [change.id for change in told.changes] == ["questions-1-0", "questions-1-1"]
+    with pytest.raises(InvalidInputError):  # no patch makes the first snapshot
+        WorkingMemoryRevision.parse({**told.model_dump(), "revision": 0})
 
 
 def test_another_order_of_the_tasks_that_stayed_is_a_change_of_its_own() -> None:

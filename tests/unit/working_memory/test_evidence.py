@@ -33,6 +33,16 @@ def test_evidence_becomes_references_with_the_digests_of_the_results() -> None:
     ]
 
 
+def test_each_item_has_its_own_evidence() -> None:
+    found = memory()
+    items = [{**NOTE, "evidence": ["a"]}, NOTE, {**NOTE, "evidence": ["b"]}]
+    call(working_memory_tools(memory=found)[ADD], {"items": items}, messages=used("a", "b"))
+    sources = [item.sources for item in found.current().observations]
+    assert [[(one.kind, one.tool_call_id) for one in each] for each in sources] == [
+        [("tool", "a")], [("model", None)], [("tool", "b")]
+    ]  # fmt: skip
+
+
 def test_no_evidence_leaves_the_model_as_the_source() -> None:
     assert cited([]) == [{"kind": "model"}]
 

@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from playground import InvalidInputError, TokenEstimator
+from playground.errors import ToolExecutionError
 from playground.exports import to_anthropic, to_openai
 from playground.working_memory.tools import working_memory_tools
 from tests.unit.working_memory.helpers import (
@@ -100,6 +101,7 @@ FITTING = [
     (ADD, {"items": [{**NOTE, "rationale": None, "outcome": None, "detail": None, "evidence": None}]}),
     (ADD, {"items": [{**NOTE, "evidence": []}, {**NOTE, "evidence": ["a", "a"]}]}),
     (ADD, {"items": [{**NOTE, "evidence": [str(number) for number in range(16)]}]}),
+    (ADD, {"items": [{**NOTE, "evidence": ["x" * 256]}]}),
     (ADD, {"items": [{"kind": "decision", "text": "x" * 1_000, "rationale": "y" * 1_000}]}),
     (ADD, {"items": [{"kind": "attempt", "text": "𝄞" * 1_000, "outcome": "failed", "detail": "\x00"}]}),
     (UPDATE, {"changes": [DROP]}),
@@ -144,6 +146,7 @@ UNFITTING: list[tuple[int, Any]] = [
     (ADD, {"items": [{**NOTE, "evidence": [None]}]}),
     (ADD, {"items": [{**NOTE, "evidence": [""]}]}),
     (ADD, {"items": [{**NOTE, "evidence": ["a"] * 17}]}),
+    (ADD, {"items": [{**NOTE, "evidence": ["x" * 257]}]}),
     (ADD, {"items": [{**NOTE, "evidence": {"a": 1}}]}),
     (ADD, {"items": [{"kind": "decision", "text": "x", "rationale": "y" * 1_001}]}),
     (ADD, {"items": [{"kind": "attempt", "text": "x", "outcome": "won"}]}),
@@ -224,6 +227,32 @@ def test_r240_a_field_that_does_not_belong_to_the_entry_is_refused(
     )
     assert error.reason == "malformed"
     assert told in str(error)
+
+
+VALUES = {"rationale": "y", "detail": "y", "outcome": "failed", "answer": "y"}
+OWN = {
+    "observation": set(), "hypothesis": set(), "question": set(), "decision": {"rationale"},
+    "attempt": {"outcome", "detail"}, "drop": set(), "remove": set(), "answer": {"answer"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("of", OWN)
+def test_r240_each_kind_and_each_action_takes_its_own_fields_alone(of: str) -> None:
+    def refused(which: int, data: dict[str, Any]) -> bool:
+        try:
+            call(working_memory_tools(memory=memory())[which], data)
+        except ToolExecutionError as error:
+            return error.reason == "malformed"
+        return False
+
+    for name, value in VALUES.items():
+        own = name in OWN[of]
+        if of in {"drop", "remove", "answer"}:
+            if name != "rationale":  # no action has it, and the schema does not know it
+                change = {"action": of, "id": "questions-1-0", "answer": "x" if of == "answer" else None}
+                assert refused(UPDATE, {"changes": [{**change, name: value}]}) != own, name
+        elif name != "answer":
+            assert refused(ADD, {"items": [{"kind": of, "text": "x", name: value}]}) != own, name
 
 
 def deep(levels: int = 100_000) -> list[Any]:

@@ -121,6 +121,7 @@ def test_reading_tells_what_the_model_may_change_and_nothing_that_is_of_no_use_t
     assert call(read, {"sections": ["questions", "goal"]}) == {
         "revision": 2, "goal": answer["goal"], "questions": []
     }  # fmt: skip
+    assert list(call(read, {"sections": ["questions", "goal"]})) == ["revision", "goal", "questions"]
 
 
 def test_an_empty_memory_can_be_read() -> None:
@@ -193,6 +194,15 @@ def test_r240_a_refusal_is_a_tool_error_with_the_reason_of_the_patch(
     assert told in str(error)
     assert error.to_json()["code"] == "tool_execution"
     assert found.current() is before, "all or nothing"
+
+
+def test_an_item_that_cannot_be_added_is_named_by_its_place() -> None:
+    found = memory()
+    add = working_memory_tools(memory=found)[ADD]
+    error = refusal(add, {"items": [NOTE, {**NOTE, "text": "x" * 1_001}]})
+    assert error.reason == "limit"
+    assert str(error).startswith("items.1: ")
+    assert found.current() == started(), "all or nothing"
 
 
 def test_a_memory_that_is_full_says_so() -> None:
@@ -323,6 +333,17 @@ def test_a_cancelled_call_writes_nothing(which: int, data: Any) -> None:
     with pytest.raises(CallCancelledError):
         call(working_memory_tools(memory=found)[which], data, signal=signal)
     assert found.current() is before
+
+
+@pytest.mark.parametrize(
+    ("which", "data"), [(READ, {}), (ADD, {"items": [NOTE]}), (UPDATE, {"changes": [DROP]})]
+)
+def test_a_cancelled_call_does_not_even_read(which: int, data: Any) -> None:
+    signal = CancelToken()
+    signal.cancel()
+    handle = Failing(RuntimeError("The handle was asked."), reading=True)
+    with pytest.raises(CallCancelledError):
+        call(working_memory_tools(memory=handle)[which], data, signal=signal)
 
 
 def test_a_call_that_is_cancelled_while_it_reads_writes_nothing() -> None:
