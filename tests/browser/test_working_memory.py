@@ -115,6 +115,7 @@ def test_the_cut_line_moves_with_the_slider_of_the_working_memory(app: Page) -> 
     out = app.locator(".pane.fill .line.out")
     before = out.count()
     move_slider(app, "Working memory", "ArrowRight", times=4)
+    expect(out).not_to_have_count(before)
     expect(cut).to_have_count(1)
     assert 0 < out.count() < before
     expect(app.locator(".st-key-memory_fill_place .cp-prose")).to_contain_text(
