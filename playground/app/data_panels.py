@@ -11,6 +11,7 @@ from playground.app import data_markup, markup
 from playground.app.components import document_text, record_table
 from playground.app.controls import apply_control
 from playground.app.material import discard, keep, own_project
+from playground.app.memory_changes import say
 from playground.app.notices import show_notice
 from playground.app.projects import added_ids, load_project, project_names
 from playground.app.sidebar import open_project
@@ -183,6 +184,7 @@ def _suffix(pasted: str) -> str:
 
 def _undo(name: str) -> None:
     discard(name)
+    say(None)  # the revision that the Working memory page tells of is gone
     st.session_state[REPORT] = ()
 
 

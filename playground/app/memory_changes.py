@@ -19,14 +19,15 @@ from playground.app.roles import role
 from playground.app.state import pick
 from playground.compiler.values import WORKING_MEMORY_SOURCE
 from playground.errors import PlaygroundError
-from playground.views.notices import Notice, error_notice
+from playground.views.notices import Notice
 from playground.views.record_key import record_key
-from playground.views.working_memory_outcome import OUTCOME, outcome_notice
+from playground.views.working_memory_outcome import OUTCOME, outcome_notice, refusal
 from playground.working_memory import AppliedPatch, WorkingMemoryPatch
 from playground.workspace.working_memory import patch_project, start_working_memory
 
 __all__ = [
     "change",
+    "changed",
     "last_patch",
     "now",
     "outcome",
@@ -45,14 +46,19 @@ LAST_PATCH_OF = "last_patch_of"
 
 
 def change(name: str, revision: int, operation: Mapping[str, Any]) -> None:
-    """Apply one operation as a patch of its own; a callback.
+    """Apply one operation as a patch of its own; a callback. Arguments as in ``changed``."""
+    changed(name, revision, operation)
+
+
+def changed(name: str, revision: int, operation: Mapping[str, Any]) -> bool:
+    """Apply one operation as a patch of its own, and return whether it was done.
 
     Args:
         name: The project.
         revision: The one that the page was drawn from.
         operation: What to do.
     """
-    send(
+    return send(
         name,
         {
             "operationId": f"page-{uuid.uuid4().hex}",
@@ -63,20 +69,24 @@ def change(name: str, revision: int, operation: Mapping[str, Any]) -> None:
     )
 
 
-def send(name: str, patch: Mapping[str, Any] | WorkingMemoryPatch) -> None:
-    """Apply a patch and remember what came of it; a new item is marked everywhere."""
+def send(name: str, patch: Mapping[str, Any] | WorkingMemoryPatch) -> bool:
+    """Apply a patch, remember what came of it, and return whether it was applied.
+
+    A new item is marked everywhere.
+    """
     try:
         wanted = WorkingMemoryPatch.parse(patch)
         project, found = patch_project(load_project(name), wanted, now=now())
     except PlaygroundError as error:
-        say(error_notice(error))
-        return
+        say(refusal(error))
+        return False
     st.session_state[LAST_PATCH], st.session_state[LAST_PATCH_OF] = wanted.to_json(), name
     say(outcome_notice(found, wanted))
     if isinstance(found, AppliedPatch):
         keep(project)
         if found.ids:
             _mark(found.ids[-1], wanted)
+    return isinstance(found, AppliedPatch)
 
 
 def last_patch(name: str) -> str | None:
@@ -90,7 +100,7 @@ def start(name: str, goal: str) -> None:
     try:
         keep(start_working_memory(load_project(name), goal=goal.strip() or None, now=now()))
     except PlaygroundError as error:
-        say(error_notice(error))
+        say(refusal(error))
     else:
         say(None)
 

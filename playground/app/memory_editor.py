@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import streamlit as st
 
 from playground.app import markup, memory_markup
-from playground.app.memory_changes import change, say
+from playground.app.memory_changes import change, changed, say
 from playground.app.roles import role
 from playground.escaping import replace_surrogates
 from playground.views.working_memory import NOUNS, ItemList, ItemRow, spaced
 from playground.views.working_memory_actions import hindrance, item_actions, with_task
-from playground.views.working_memory_outcome import nothing_entered
+from playground.views.working_memory_outcome import nothing_changed, nothing_entered
 from playground.working_memory import WorkingMemorySnapshot
 from playground.working_memory.items import DecisionStatus, Outcome, TaskStatus
 
 __all__ = ["add_panel", "item_panel"]
 
 TEXT_LIMIT = 20_000  # characters that a box takes; what is too long for an item is the patch's to refuse
-USUAL = "as usual"
-DECISIONS = (USUAL, *get_args(DecisionStatus))
+DECISIONS: tuple[DecisionStatus, ...] = get_args(DecisionStatus)
 ATTEMPTS: tuple[Outcome, ...] = get_args(Outcome)
 TASKS: tuple[TaskStatus, ...] = get_args(TaskStatus)
 NAMES: dict[str, ItemList] = {
@@ -89,20 +88,22 @@ def add_panel(snapshot: WorkingMemorySnapshot, *, project: str) -> None:
         kind = NAMES[chosen]
         operation = {"goal": "set-goal", "tasks": "set-tasks"}.get(kind) or ADDING[kind]
         verb = "Set the goal" if kind == "goal" else f"Add {NOUNS[kind][0]}"
-        # What was written stays through a refusal, and goes with its patch and with the project.
-        name = f"{kind}_{project}_{snapshot.revision}"
-        with st.form(f"form_{name}", border=False):
+        # What was written stays until its own patch is applied, also while another kind or page is looked at.
+        name = f"{kind}_{project}"
+        if kind == "goal":
+            _follow_goal(f"add_text_{name}", snapshot)
+        with st.container(key="add_form", gap="small"):
             st.text_area(
                 NOUNS[kind][0].capitalize(),
-                replace_surrogates(snapshot.goal.text) if kind == "goal" and snapshot.goal else "",
                 key=f"add_text_{name}",
                 height=68,
                 max_chars=TEXT_LIMIT,
                 placeholder=PLACEHOLDERS[kind],
                 label_visibility="collapsed",
+                persist_state="session",
             )
             fields = _more(kind, name)
-            st.form_submit_button(
+            st.button(
                 _labelled(verb, operation),
                 key=f"add_button_{name}",
                 on_click=_add,
@@ -110,21 +111,42 @@ def add_panel(snapshot: WorkingMemorySnapshot, *, project: str) -> None:
             )
 
 
+def _follow_goal(key: str, snapshot: WorkingMemorySnapshot) -> None:
+    """Put the goal into its box, and a newer one for as long as nobody wrote another."""
+    state, goal = st.session_state, _goal(snapshot)
+    if key not in state or state[key] == state.get(f"{key}_seen"):
+        state[key] = goal
+    state[f"{key}_seen"] = goal
+
+
+def _goal(snapshot: WorkingMemorySnapshot) -> str:
+    return replace_surrogates(snapshot.goal.text) if snapshot.goal else ""
+
+
 def _more(kind: ItemList, name: str) -> dict[str, str]:
     """Show what a kind has beside its text, and return the keys of its controls by field."""
     said: tuple[str, str] | None = {
         "decisions": ("rationale", "Rationale"), "attempts": ("detail", "Detail"), "tasks": ("notes", "Notes"),
     }.get(kind)  # fmt: skip
-    states = {"decisions": DECISIONS, "attempts": ATTEMPTS, "tasks": TASKS}.get(kind, ())
+    states: Sequence[str] = {"decisions": DECISIONS, "attempts": ATTEMPTS, "tasks": TASKS}.get(kind, ())
     if said is None:
         return {}
     field, label = said
     left, right = st.columns((2, 1), gap="small")
     left.text_input(
-        label, key=f"add_{field}_{name}", placeholder=label, max_chars=TEXT_LIMIT, label_visibility="collapsed"
+        label,
+        key=f"add_{field}_{name}",
+        placeholder=label,
+        max_chars=TEXT_LIMIT,
+        label_visibility="collapsed",
+        persist_state="session",
     )
-    right.selectbox("Status", states, key=f"add_state_{name}", format_func=spaced, label_visibility="collapsed")
-    return {field: f"add_{field}_{name}", "state": f"add_state_{name}"}
+    # What a role says of a decision unless it chooses is the first.
+    state = f"add_state_{name}_{role()}" if kind == "decisions" else f"add_state_{name}"
+    if kind == "decisions" and role() == "host":
+        states = sorted(states, key=lambda known: known != "accepted")
+    right.selectbox("Status", states, key=state, format_func=spaced, label_visibility="collapsed")
+    return {field: f"add_{field}_{name}", "state": state}
 
 
 def _add(
@@ -135,6 +157,9 @@ def _add(
     if not text.strip():
         say(nothing_entered(NOUNS[kind][0]))
         return
+    if kind == "goal" and text == _goal(snapshot):
+        say(nothing_changed("goal"))
+        return
     operation: Mapping[str, Any]
     state = more.get("state", "")
     if kind == "goal":
@@ -143,16 +168,17 @@ def _add(
         operation = with_task(snapshot.tasks, title=text, status=state, notes=more["notes"])
     else:
         said = {name: words for name, words in more.items() if words and name != "state"}
-        if kind == "decisions" and state != USUAL:
+        if kind == "decisions":
             said["status"] = state
         if kind == "attempts":
             said["outcome"] = state
         operation = {"op": ADDING[kind], "text": text, **said}
-    change(project, snapshot.revision, operation)
+    if changed(project, snapshot.revision, operation) and kind != "goal":
+        st.session_state.update({text_key: ""} | {key: "" for field, key in fields.items() if field != "state"})
 
 
 def _answer_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
-    name = f"{row.key}_{project}_{snapshot.revision}"
+    name = f"{row.key}_{project}_{row.revision}"  # what is half-written outlasts the patches of others
 
     def send() -> None:
         answer = st.session_state[f"answer_text_{name}"]
@@ -176,7 +202,7 @@ def _answer_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) ->
 
 
 def _attempt_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
-    name = f"{row.key}_{project}_{snapshot.revision}"
+    name = f"{row.key}_{project}_{row.revision}"  # what is half-written outlasts the patches of others
     states = [spaced(state) for state in ATTEMPTS]
 
     def send() -> None:
@@ -209,7 +235,7 @@ def _attempt_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -
 
 
 def _task_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
-    name = f"{row.key}_{project}_{snapshot.revision}"
+    name = f"{row.key}_{project}_{row.revision}"  # what is half-written outlasts the patches of others
     states = [spaced(state) for state in TASKS]
 
     def send() -> None:

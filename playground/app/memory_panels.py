@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from playground.app import markup, memory_markup
@@ -21,8 +23,8 @@ from playground.workspace import Project
 
 __all__ = ["fill_panel", "filled", "head_row", "history_panel", "items_panel", "shown_item", "start_panel"]
 
-# Heights of the panes' parts, in px; what is longer than the last scrolls.
-HEAD, ROW, EMPTY, CUT, BORDER, PANE_HEIGHT = 32, 28, 24, 20, 10, 560
+# Heights of the panes' parts, in px; what is longer than the last two scrolls. All sections with 24 items fit.
+HEAD, ROW, EMPTY, CUT, BORDER, FILL_HEIGHT, ITEMS_HEIGHT = 32, 28, 24, 20, 10, 560, 960
 GOAL_LIMIT = 20_000  # characters that the box takes; what is too long for a goal is refused in words
 ROLE_WORDS = {
     "host": "Acting as the host, who may do everything",
@@ -65,7 +67,7 @@ def head_row(view: WorkingMemoryView) -> None:
     """Show what the page is about, and who it acts as."""
     with st.container(key="memory_head", horizontal=True, vertical_alignment="center", gap="small"):
         markup.head("Working memory", view.total)
-        markup.caption(ROLE_WORDS[role()])
+        words = st.empty()  # who it is, the control says: on the first run it has just read the link
         settle_role()
         chosen = st.segmented_control(
             "Acting as",
@@ -77,6 +79,8 @@ def head_row(view: WorkingMemoryView) -> None:
             bind="query-params",
             persist_state="session",
         )
+        with words:
+            markup.caption(ROLE_WORDS[role()])
     if chosen is None:
         st.rerun()  # the link comes before what is assigned, on the first run alone
 
@@ -86,15 +90,13 @@ def items_panel(view: WorkingMemoryView, filled: FillView | None, row: ItemRow |
     slots: dict[str, Slot] = {line.key: line.slot for line in filled.rows} if filled else {}
     if filled is None:
         slots = {item.key: "working-memory" for section in view.sections for item in section.rows}
-    rows = [len(section.rows) for section in view.sections]
-    height = sum(HEAD + (ROW * number or EMPTY) for number in rows) + BORDER
     with st.container(key="memory_items_place"):
         memory_items(
             view,
             slots=slots,
             selected=row.key if row else None,
             on_pick=pick,
-            height=min(height, PANE_HEIGHT),
+            height=_items_height([len(section.rows) for section in view.sections]),
         )
 
 
@@ -108,7 +110,7 @@ def fill_panel(view: FillView | None) -> None:
         markup.head("Fill order", view.total)
         markup.prose(view.sentence)
         height = ROW * max(2, len(view.rows) + 1) + (CUT if view.cut is not None else 0) + BORDER
-        fill_order(view, selected=selected(), on_pick=pick, height=min(height, PANE_HEIGHT))
+        fill_order(view, selected=selected(), on_pick=pick, height=min(height, FILL_HEIGHT))
 
 
 def history_panel(project: Project) -> None:
@@ -130,3 +132,17 @@ def filled(found: Compiled | None) -> FillView | None:
 def shown_item(view: WorkingMemoryView) -> ItemRow | None:
     """Return the marked item, where the record that is marked everywhere is one."""
     return view.row(selected())
+
+
+def _items_height(sizes: Sequence[int]) -> int:
+    """Return the height that a list with sections of these sizes gets, in px."""
+    tops = []
+    height = 0
+    for size in sizes:
+        height += HEAD
+        tops += [height + ROW * number for number in range(size)]
+        height += ROW * size or EMPTY
+    if height + BORDER <= ITEMS_HEIGHT:
+        return height + BORDER
+    # Cut through a row, so that the list does not look as if it ended there.
+    return max(top for top in tops if top + ROW // 2 <= ITEMS_HEIGHT) + ROW // 2

@@ -47,6 +47,8 @@ ANSWER = "tool_answer"
 """Session state: what the last call gave."""
 INPUTS_OF = "tool_inputs_of"
 """Session state: the project that the inputs name items of."""
+SAMPLES = "tool_samples"
+"""Session state: the inputs that nobody wrote or sent yet, by tool; they follow the memory."""
 INPUT_LIMIT = 100_000  # characters
 JSON: str | None = "json"  # how code is coloured; None leaves it plain
 HEIGHT = 300  # px of the input, and of what stands beside it
@@ -82,7 +84,7 @@ def tools_panel(project: Project, snapshot: WorkingMemorySnapshot) -> None:
         with call:
             markup.caption(views[chosen].description)
             if chosen == PATCH:
-                _patch_form(project, snapshot)
+                _patch_form(project)
             else:
                 _call_form(project, chosen)
         with beside:
@@ -101,7 +103,7 @@ def _shown_tools() -> tuple[dict[str, ToolView], str]:
 def _call_form(project: Project, name: str) -> None:
     verb = name.removeprefix(f"{PREFIX}_")
     key = f"tool_input_{verb}"
-    with st.form(f"tool_form_{verb}", border=False):
+    with st.container(key="tool_form"):
         _input(key, "Input of the call")
         left, right = st.columns(2, gap="small")
         left.text_input(
@@ -115,38 +117,38 @@ def _call_form(project: Project, name: str) -> None:
         right.selectbox(
             "Caller", CALLERS, key="tool_caller", label_visibility="collapsed", persist_state="session"
         )
-        st.form_submit_button(
-            f"Call {name}", key=f"tool_run_{verb}", on_click=_call, args=(project.name, verb, name, key)
-        )
+        st.button(f"Call {name}", key=f"tool_run_{verb}", on_click=_call, args=(project.name, verb, name, key))
 
 
-def _patch_form(project: Project, snapshot: WorkingMemorySnapshot) -> None:
+def _patch_form(project: Project) -> None:
     key = "tool_input_patch"
-    with st.form("tool_form_patch", border=False):
+    with st.container(key="tool_form"):
         _input(key, "Patch")
         with st.container(horizontal=True, gap="small"):
-            st.form_submit_button(
-                "Apply the patch", key="tool_run_patch", on_click=_apply, args=(project.name, key)
-            )
-            st.form_submit_button(
-                "Take the last one",
+            st.button("Apply the patch", key="tool_run_patch", on_click=_apply, args=(project.name, key))
+            st.button(
+                "Take the last sent",
                 key="tool_last_patch",
                 on_click=_take_last,
                 args=(project.name, key),
                 disabled=last_patch(project.name) is None,
             )
-            fresh = sample_patch(snapshot, role())
-            st.form_submit_button("Write one for now", key="tool_new_patch", on_click=_fill, args=(key, fresh))
+            st.button("Write one for now", key="tool_new_patch", on_click=_renew)
 
 
 def _start_inputs(project: Project, snapshot: WorkingMemorySnapshot) -> None:
-    """Put inputs to start from into the boxes, once a project."""
+    """Put inputs to start from into the boxes; those that nobody touched follow the memory."""
     state = st.session_state
     if state.get(INPUTS_OF) != project.name:
         state[INPUTS_OF], state[ANSWER], state["tool_call_id"] = project.name, None, ""
-        for verb in VERBS:
-            state[f"tool_input_{verb}"] = sample_input(verb, snapshot)
-        state["tool_input_patch"] = sample_patch(snapshot, role())
+        state[SAMPLES] = dict.fromkeys((*VERBS, "patch"))
+    written = {name: text for name, text in state[SAMPLES].items() if text is not None}
+    fresh = {verb: sample_input(verb, snapshot) for verb in VERBS} | {"patch": sample_patch(snapshot, role())}
+    for name in [*state[SAMPLES]]:
+        if name in written and state.get(f"tool_input_{name}") != written[name]:
+            del state[SAMPLES][name]
+        else:
+            state[f"tool_input_{name}"] = state[SAMPLES][name] = fresh[name]
 
 
 def _input(key: str, label: str) -> None:
@@ -181,6 +183,7 @@ def _call(project_name: str, verb: str, name: str, key: str) -> None:
     memory = ProjectMemory(project, now=now())
     tools: tuple[Tool, ...] = working_memory_tools(memory=memory, prefix=PREFIX)
     state = st.session_state
+    state[SAMPLES].pop(verb, None)
     try:
         context = ToolContext(
             tool_call_id=str(state["tool_call_id"]).strip() or f"call-{uuid.uuid4().hex}",
@@ -206,10 +209,11 @@ async def _awaited(tool: Tool, text: str, context: ToolContext) -> dict[str, obj
 def _apply(project_name: str, key: str) -> None:
     """Apply the patch that somebody wrote; a callback."""
     state = st.session_state
+    state[SAMPLES].pop("patch", None)
     try:
         patch = parsed_input(str(state[key]))
     except InvalidInputError as error:
-        state[ANSWER] = failed("The patch", error)
+        state[ANSWER] = failed("The patch", error, sent="sent")
         say(None)
     else:
         send(project_name, patch)
@@ -222,8 +226,8 @@ def _apply(project_name: str, key: str) -> None:
 def _take_last(project_name: str, key: str) -> None:
     patch = last_patch(project_name)
     if patch is not None:
-        _fill(key, pretty(json.loads(patch)))
+        st.session_state[key] = pretty(json.loads(patch))
 
 
-def _fill(key: str, text: str) -> None:
-    st.session_state[key] = text
+def _renew() -> None:
+    st.session_state[SAMPLES]["patch"] = None

@@ -95,8 +95,8 @@ class ItemRow:
 
     @property
     def badge(self) -> str:
-        """The status in a row: an active task says so before all else."""
-        return "active" if self.active else self.status
+        """The status in a row; of the active task also that it is: ``active, in progress``."""
+        return f"active, {self.status}" if self.active else self.status
 
     @property
     def facts(self) -> str:

@@ -48,7 +48,7 @@ class FillView:
     cut_label: str
     """``size 2,048``; what the line is drawn at."""
     total: str
-    """``490 of 2,048 tokens``."""
+    """``490 of 2,048 tokens``; ``211 tokens, size 64`` where what always gets in takes more than the size."""
     sentence: Sentence
 
 
@@ -86,7 +86,7 @@ def fill_view(manifest: ContextManifest, texts: RecordTexts) -> FillView:
         rows=tuple(rows),
         cut=cut,
         cut_label=f"size {count(size)}" if limit == size else f"budget {count(limit)}",
-        total=f"{count(taken)} of {count(size)} tokens",
+        total=f"{count(taken)} of {count(size)} tokens" if taken <= size else _beyond(taken, size),
         sentence=marked(_sentence(entries, cut, manifest)),
     )
 
@@ -94,6 +94,10 @@ def fill_view(manifest: ContextManifest, texts: RecordTexts) -> FillView:
 def _limit(manifest: ContextManifest) -> int:
     """What working memory may take: its size, or the whole budget where that is smaller."""
     return min(manifest.budget.working_memory_tokens, manifest.budget.context_tokens)
+
+
+def _beyond(taken: int, size: int) -> str:
+    return f"{plural(taken, 'token')}, size {count(size)}"
 
 
 def _shortfall(short: int) -> str:

@@ -5,14 +5,17 @@ Pure.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from playground.errors import PlaygroundError
 from playground.escaping import replace_surrogates
 from playground.views.direction import isolated
-from playground.views.notices import Notice, NoticeAction
+from playground.views.notices import Notice, NoticeAction, error_notice
 from playground.views.words import count, joined, marked
 from playground.working_memory import AppliedPatch, DuplicatePatch, PatchOutcome, WorkingMemoryPatch
 from playground.working_memory.outcome import RejectionReason
 
-__all__ = ["OUTCOME", "REASON_WORDS", "nothing_entered", "outcome_notice"]
+__all__ = ["OUTCOME", "REASON_WORDS", "nothing_changed", "nothing_entered", "outcome_notice", "refusal"]
 
 OUTCOME = "working_memory_outcome"  # the control that holds the notice; dismissing it empties it
 REASON_WORDS: dict[RejectionReason, str] = {
@@ -29,6 +32,18 @@ def nothing_entered(noun: str) -> Notice:
     """Return the notice of a form that was sent without its text; no patch was made of it."""
     dismiss = (NoticeAction("Dismiss", OUTCOME, None, mends=False),)
     return Notice("info", "Nothing was sent", ((f"Write the text of the {noun} first.", False),), dismiss)
+
+
+def nothing_changed(noun: str) -> Notice:
+    """Return the notice of a form that says what the memory says already; no patch was made of it."""
+    dismiss = (NoticeAction("Dismiss", OUTCOME, None, mends=False),)
+    return Notice("info", "Nothing was sent", ((f"The {noun} says this already.", False),), dismiss)
+
+
+def refusal(error: PlaygroundError) -> Notice:
+    """Return the notice of an error that there was no patch for."""
+    notice = error_notice(error)
+    return replace(notice, actions=(*notice.actions, NoticeAction("Dismiss", OUTCOME, None, mends=False)))
 
 
 def outcome_notice(outcome: PatchOutcome, patch: WorkingMemoryPatch) -> Notice:

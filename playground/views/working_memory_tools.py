@@ -14,9 +14,9 @@ from playground.errors import InvalidInputError, PlaygroundError, ToolExecutionE
 from playground.escaping import replace_surrogates
 from playground.tokens import TokenEstimator
 from playground.tools import Tool
-from playground.views.words import count, plural
+from playground.views.words import plural
 from playground.working_memory import WorkingMemoryPatch, WorkingMemorySnapshot
-from playground.working_memory.items import Writer
+from playground.working_memory.items import MemoryItem, Writer
 
 __all__ = [
     "Answer",
@@ -29,6 +29,8 @@ __all__ = [
     "tools_view",
 ]
 
+NO_ID = "the id of an item that the model wrote"
+"""What stands in an update to start from while there is none."""
 _SHOWN = 60_000  # characters of an answer or a schema
 
 
@@ -41,7 +43,7 @@ class ToolView:
     schema: str
     """JSON of its input's schema, for people."""
     total: str
-    """``308 tokens of every request``."""
+    """``would add 308 tokens to every request``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def tools_view(tools: Sequence[Tool], estimator: TokenEstimator) -> tuple[ToolVi
             name=tool.name,
             description=tool.description,
             schema=pretty(tool.parameters),
-            total=f"{plural(estimator.overhead([tool.schema()]), 'token')} of every request",
+            total=_added(estimator.overhead([tool.schema()])),
         )
         for tool in tools
     )
@@ -85,9 +87,13 @@ def patch_view() -> ToolView:
 
 
 def tools_total(tools: Sequence[Tool], estimator: TokenEstimator) -> str:
-    """Return what all their schemas cost together: ``3 tools · 1,024 tokens of every request``."""
+    """Return what all their schemas would cost together.
+
+    ``3 tools · would add 1,024 tokens to every request; not counted above``: the compile that the page shows is
+    one without them.
+    """
     tokens = estimator.overhead([tool.schema() for tool in tools])
-    return f"{plural(len(tools), 'tool')} · {count(tokens)} tokens of every request"
+    return f"{plural(len(tools), 'tool')} · {_added(tokens)}; not counted above"
 
 
 def sample_input(verb: str, snapshot: WorkingMemorySnapshot) -> str:
@@ -95,7 +101,7 @@ def sample_input(verb: str, snapshot: WorkingMemorySnapshot) -> str:
 
     Args:
         verb: How the tool's name ends: ``read``, ``add`` or ``update``.
-        snapshot: Its newest question or item is what an update changes.
+        snapshot: The newest question or item that a model may change is what an update changes.
     """
     match verb:
         case "read":
@@ -103,24 +109,25 @@ def sample_input(verb: str, snapshot: WorkingMemorySnapshot) -> str:
         case "add":
             item = {
                 "kind": "decision",
-                "text": "Write the fee into the summary.",
-                "rationale": "It is often asked.",
+                "text": "Ask before anything that cannot be undone.",
+                "rationale": "It is quicker than to mend it.",
             }
             return pretty({"items": [item]})
-    own = [question for question in snapshot.questions if question.writer == "model"]
-    if own:
-        return pretty({"changes": [{"action": "answer", "id": own[-1].id, "answer": "Still to be found out."}]})
+    for question in reversed(snapshot.questions):
+        if _own(question) and question.status != "dropped":
+            answer = {"action": "answer", "id": question.id, "answer": "Still to be found out."}
+            return pretty({"changes": [answer]})
     items = (*snapshot.decisions, *snapshot.attempts, *snapshot.hypotheses, *snapshot.observations)
-    known = next((item.id for item in reversed(items) if item.writer == "model"), "decisions-1-0")
+    known = next((item.id for item in reversed(items) if _own(item)), NO_ID)
     return pretty({"changes": [{"action": "remove", "id": known}]})
 
 
 def sample_patch(snapshot: WorkingMemorySnapshot, writer: Writer) -> str:
     """Return a patch to start from, for the present revision, as JSON for people."""
-    operation = {"op": "add-observation", "text": "The customer called twice."}
+    operation = {"op": "add-observation", "text": "Written as a patch by hand."}
     return pretty(
         {
-            "operationId": "by-hand-1",
+            "operationId": f"by-hand-{snapshot.revision + 1}",
             "expectedRevision": snapshot.revision,
             "writer": writer,
             "operations": [operation],
@@ -150,12 +157,18 @@ def answered(tool: str, receipt: Mapping[str, Any]) -> Answer:
     return Answer(title, pretty(receipt), failed=False)
 
 
-def failed(tool: str, error: PlaygroundError) -> Answer:
-    """Return the error that the model would read, or why there was no call."""
+def failed(tool: str, error: PlaygroundError, *, sent: str = "called") -> Answer:
+    """Return the error that the model would read, or why there was no call.
+
+    Args:
+        tool: Name of what failed.
+        error: Why.
+        sent: What was not done with it when its input was no input at all.
+    """
     body = replace_surrogates(str(error))
     if isinstance(error, ToolExecutionError):
         return Answer(f"{tool} failed: {error.reason or 'refused'}", body, failed=True)
-    return Answer(f"{tool} was not called", body, failed=True)
+    return Answer(f"{tool} was not {sent}", body, failed=True)
 
 
 def pretty(value: Any) -> str:
@@ -166,3 +179,11 @@ def pretty(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, indent=2)
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\n…"
+
+
+def _added(tokens: int) -> str:
+    return f"would add {plural(tokens, 'token')} to every request"
+
+
+def _own(item: MemoryItem) -> bool:
+    return item.writer == "model" and item.decided_by is None

@@ -224,7 +224,7 @@ def test_tasks_are_edited_made_active_moved_and_removed(app: AppTest) -> None:
     write(app, "Task", "Test.")
     mark(app, "task/tasks-1-0")
     press(app, "Make active")
-    assert items(app, "Tasks")[0]["badge"] == "active"
+    assert items(app, "Tasks")[0]["badge"] == "active, pending"
     press(app, "Move down")
     assert [row["text"] for row in items(app, "Tasks")] == ["Test.", "Build."]
     next(box for box in app.text_input if str(box.key).startswith("task_title_")).input("Build it.")
@@ -426,7 +426,7 @@ def call(app: AppTest, verb: str, data: object, **more: str) -> str:
 
 
 def test_the_three_tools_show_their_schemas_and_what_they_cost(app: AppTest) -> None:
-    assert re.search(r"3 tools · 1,\d{3} tokens of every request", body(app))
+    assert re.search(r"3 tools · would add 1,\d{3} tokens to every request; not counted above", body(app))
     for verb in ("read", "add", "update"):
         app.segmented_control(key="tool_chosen").set_value(f"working_memory_{verb}").run()
         assert json.loads(app.code[-1].value)["type"] == "object"

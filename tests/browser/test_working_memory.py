@@ -115,11 +115,58 @@ def test_the_cut_line_moves_with_the_slider_of_the_working_memory(app: Page) -> 
     out = app.locator(".pane.fill .line.out")
     before = out.count()
     move_slider(app, "Working memory", "ArrowRight", times=4)
+    expect(out).not_to_have_count(before)
     expect(cut).to_have_count(1)
     assert 0 < out.count() < before
     expect(app.locator(".st-key-memory_fill_place .cp-prose")).to_contain_text(
         "The first below the cut line needs"
     )
+
+
+def test_the_focus_and_what_is_half_written_stay_through_a_patch(app: Page) -> None:
+    def focused() -> str:
+        found: str = app.evaluate(
+            """() => {
+              const node = document.activeElement;
+              return node === document.body ? "" : node.shadowRoot ? "pane" : node.tagName.toLowerCase();
+            }"""
+        )
+        return found
+
+    text = app.locator(".st-key-panel_add_item textarea")
+    text.fill("Half a decision")
+    item(app, "When was the wallet last seen?").click()
+    answer = app.locator(".st-key-panel_item input")
+    answer.fill("Half an answer")
+    app.locator(".st-key-add_item_kind").get_by_text("Observation", exact=True).click()
+    settle(app)
+    text.fill("Seen on the way.")
+    app.keyboard.press("Tab")
+    app.keyboard.press("Enter")
+    expect(note(app)).to_contain_text("Applied: revision 5")
+    expect(text).to_have_value("")
+    assert focused() == "button"
+    item(app, "When was the wallet last seen?").click()
+    app.locator(".st-key-add_item_kind").get_by_text("Decision", exact=True).click()
+    settle(app)
+    expect(text).to_have_value("Half a decision")
+    answer.fill("Half an answer")
+    panel = app.locator(".st-key-panel_tools")
+    tool = {"items": [{"kind": "observation", "text": "Seen by a tool."}]}
+    panel.locator("textarea").fill(json.dumps(tool))
+    panel.get_by_role("button", name="Call working_memory_add").click()
+    expect(item(app, "Seen by a tool.")).to_have_count(1)
+    expect(answer).to_have_value("Half an answer")
+    answer.press("Enter")
+    expect(item(app, "When was the wallet last seen?")).to_contain_text("answered")
+    app.wait_for_function("() => document.activeElement !== document.body")
+    remove = app.get_by_role("button", name="Remove", exact=True)
+    remove.focus()
+    app.keyboard.press("Enter")
+    expect(item(app, "When was the wallet last seen?")).to_have_count(0)
+    app.wait_for_function("() => document.activeElement.shadowRoot !== null")
+    app.keyboard.press("ArrowDown")
+    expect(app.locator(".st-key-panel_item")).to_contain_text("revision")
 
 
 def test_a_reload_keeps_the_role_and_starts_from_the_sample_again(context: BrowserContext, server: str) -> None:

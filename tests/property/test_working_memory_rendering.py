@@ -40,7 +40,9 @@ FAKES = st.sampled_from(
     ]
 )  # fmt: skip
 WRITTEN = (
-    st.lists(FAKES | ANY_TEXT, min_size=1, max_size=6).map("".join).filter(bool).map(lambda text: text[:400])
+    st.lists(FAKES | ANY_TEXT, min_size=1, max_size=6)
+    .map(lambda pieces: "".join(pieces)[:400])
+    .filter(str.strip)
 )
 SECTIONS = {
     "constraints": (None, None, ()),

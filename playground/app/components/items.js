@@ -19,7 +19,7 @@ function itemRow(state, row) {
   const said = [row.badge, row.text, row.writer, row.decided, row.revision].filter(Boolean).join(", ");
   const node = keyed(state, element("div", "item"), row.key, said);
   node.append(kindBar(row.slot, false));
-  node.append(element("i", row.badge ? `chip ${row.badge === "active" ? "mandatory" : ""}` : "", row.badge));
+  node.append(element("i", row.badge ? `chip ${row.active ? "mandatory" : ""}` : "", row.badge));
   const name = element("span", "name", row.text);
   name.title = row.text;
   node.append(name, element("i", row.decided ? "chip excluded" : "", row.decided));

@@ -32,11 +32,12 @@ def memory_items(
         height: Height of the pane, in px.
     """
 
-    def row(item: ItemRow) -> dict[str, str]:
+    def row(item: ItemRow) -> dict[str, str | bool]:
         return {
             "key": item.key,
             "slot": slots.get(item.key, "excluded"),
             "badge": item.badge,
+            "active": item.active,
             "text": item.line,
             "writer": item.writer,
             "decided": DECIDED if item.decided else "",
@@ -55,7 +56,8 @@ def memory_items(
             for section in view.sections
         ]
     }
-    mount_pane(_ITEMS, content, {}, selected=selected, on_pick=on_pick, key=key, height=height)
+    turn = {"turn": view.revision}  # at another one the pane looks after the focus
+    mount_pane(_ITEMS, content, turn, selected=selected, on_pick=on_pick, key=key, height=height)
 
 
 def fill_order(

@@ -4,6 +4,7 @@
 const mounted = new WeakMap(); // shadow root -> state of the pane in it
 const REVEAL_OFFSET = 72; // px left above a record that is scrolled to: room for a sticky head and some context
 const PICK_DELAY = 140; // ms an arrow key rests on a record before the page is told
+const FOCUS_PATIENCE = 3000; // ms in which what was pressed may go from the page once its change is done
 const PICK_PATIENCE = 2000; // ms a click outranks what the page still sends about earlier clicks
 
 function element(tag, className, text) {
@@ -24,6 +25,8 @@ function showPane(component, spec) {
     mounted.set(parentElement, state);
   }
   state.send = (key) => setTriggerValue("pick", key);
+  if (state.turn !== undefined && state.turn !== data.turn) catchFocus(state);
+  state.turn = data.turn;
   state.root.style.height = `${data.height}px`;
   const rebuilt = state.digest !== data.digest;
   if (rebuilt) {
@@ -59,7 +62,7 @@ function createState(parentElement, spec) {
   root.setAttribute("aria-label", spec.label);
   const state = {
     root, spec, items: new Map(), digest: null, wanted: undefined, active: null, picked: null, pickedUntil: 0,
-    width: 0, made: 0, timer: 0, send: () => {},
+    width: 0, made: 0, timer: 0, turn: undefined, watch: 0, send: () => {},
   };
   // A pane in a hidden tab has no width, and at another width its lines break elsewhere: the marked record is
   // brought back into view whenever the width changed.
@@ -174,6 +177,18 @@ function restoreAnchor(state, anchor) {
   if (!anchor) return;
   const node = state.items.get(anchor.key);
   state.root.scrollTop = node && node.checkVisibility() ? top(state.root, node) - anchor.y : anchor.scroll;
+}
+
+// Take the focus if what has it goes from the page, as a button does that can be pressed once: else the keyboard
+// would have to start from the top again.
+function catchFocus(state) {
+  clearInterval(state.watch);
+  const until = performance.now() + FOCUS_PATIENCE;
+  state.watch = setInterval(() => {
+    const lost = !document.activeElement || document.activeElement === document.body;
+    if (lost && state.root.clientHeight) state.root.focus({ preventScroll: true });
+    if (lost || performance.now() > until) clearInterval(state.watch);
+  }, 50);
 }
 
 function textIsSelected(root) {

@@ -34,10 +34,10 @@ else:
         left, right = st.columns(2, gap="small")
         with left:
             items_panel(view, fill, row)
-            fill_panel(fill)
+            history_panel(project)
         with right:
             item_panel(row, snapshot, project=project.name)
             add_panel(snapshot, project=project.name)
             outcome()  # below the buttons: above them it would push the next one away from the pointer
-            history_panel(project)
+            fill_panel(fill)
     tools_panel(project, snapshot)

@@ -50,7 +50,7 @@ def test_what_the_host_decided_about_a_models_item_is_said() -> None:
 
 
 def test_the_active_task_is_told_from_the_others() -> None:
-    assert (row("b").badge, row("b").status, row("a").badge) == ("active", "pending", "pending")
+    assert (row("b").badge, row("b").status, row("a").badge) == ("active, pending", "pending", "pending")
     assert row("b").facts.startswith("active · pending · ")
 
 

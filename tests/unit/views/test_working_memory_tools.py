@@ -45,8 +45,10 @@ def test_each_tool_has_its_schema_and_what_it_costs() -> None:
     assert [view.name for view in views] == [tool.name for tool in found]
     assert [json.loads(view.schema) for view in views] == [tool.parameters for tool in found]
     sizes = [TokenEstimator().overhead([tool.schema()]) for tool in found]
-    assert [view.total for view in views] == [f"{size} tokens of every request" for size in sizes]
-    assert tools_total(found, TokenEstimator()) == f"3 tools · {sum(sizes):,} tokens of every request"
+    assert [view.total for view in views] == [f"would add {size} tokens to every request" for size in sizes]
+    assert tools_total(found, TokenEstimator()) == (
+        f"3 tools · would add {sum(sizes):,} tokens to every request; not counted above"
+    )
 
 
 @pytest.mark.parametrize("snapshot", [filled(), started()], ids=["filled", "started"])
@@ -59,8 +61,21 @@ def test_the_inputs_to_start_from_fit_the_tools(snapshot: WorkingMemorySnapshot)
     if snapshot.questions:
         assert call(update, change)["status"] == "applied"
     else:
-        with pytest.raises(ToolExecutionError, match="decisions-1-0"):
+        with pytest.raises(ToolExecutionError, match="the id of an item that the model wrote"):
             call(update, change)
+
+
+def test_an_update_to_start_from_names_an_item_that_the_model_may_change() -> None:
+    snapshot = filled()
+    (own,) = (question.id for question in snapshot.questions)
+    for operation in (
+        {"op": "drop-question", "id": own},
+        {"op": "answer-question", "id": own, "answer": "No."},
+    ):
+        patch = {"operationId": "host", "expectedRevision": snapshot.revision, "writer": "host"}
+        settled = apply_working_memory_patch(snapshot, {**patch, "operations": [operation]}, now=NOON).snapshot
+        assert own not in sample_input("update", settled)
+        assert call(tools(settled)[2], json.loads(sample_input("update", settled)))["status"] == "applied"
 
 
 def test_the_patch_to_start_from_is_for_the_present_revision() -> None:
@@ -92,6 +107,7 @@ def test_a_receipt_and_an_error_are_told_apart() -> None:
     assert (
         failed("working_memory_add", InvalidInputError("No JSON.")).title == "working_memory_add was not called"
     )
+    assert failed("The patch", InvalidInputError("No."), sent="sent").title == "The patch was not sent"
 
 
 def test_json_for_people_holds_half_a_character_as_its_escape_and_has_an_end() -> None:

@@ -780,6 +780,30 @@ def test_r239_patches_with_long_ids_never_fill_the_snapshot(character: str) -> N
     assert len(large.operations) < len(memory.operations)
 
 
+def test_r229_r239_the_oldest_patches_give_way_one_by_one_and_only_as_far_as_they_must() -> None:
+    large = {**OBSERVE, "text": "日" * 1_000}
+    memory = start()
+    for number in range(84):
+        memory = after(memory, large, operation_id=f"{number}")
+
+    def grown(last: int) -> WorkingMemorySnapshot:
+        return after(memory, {**OBSERVE, "text": "x" * last}, operation_id="last")
+
+    def size(snapshot: WorkingMemorySnapshot) -> int:
+        return len(snapshot.to_json().encode())
+
+    bare = grown(1)
+    remembered = [record.operation_id for record in bare.operations]
+    assert remembered[-1] == "last"
+    assert 1 < len(remembered) < 85
+    # Whatever still fits forgets no more than it must: a whole record and its comma.
+    spare = 262_144 - size(bare)
+    full, over = grown(1 + spare), grown(2 + spare)
+    assert (size(full), [record.operation_id for record in full.operations]) == (262_144, remembered)
+    assert [record.operation_id for record in over.operations] == remembered[1:]
+    assert size(over) == 262_145 - len(bare.operations[0].to_json()) - 1
+
+
 class Short(list[Any]):
     """A list that says that it holds one thing."""
 

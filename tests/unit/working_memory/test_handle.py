@@ -113,6 +113,7 @@ def test_a_clock_that_gives_no_time_is_refused_and_nothing_is_written(time: Any)
         {"history": 1.5},
         {"snapshot": None},
         {"snapshot": {}},
+        {"snapshot": {"scope": "acme"}},
         {"clock": 5_000},
         {"generate_id": "observations-1-0"},
     ],

@@ -48,6 +48,12 @@ def test_what_is_said_beside_a_text_may_be_empty() -> None:
     )
 
 
+@pytest.mark.parametrize("task", ["", {"title": ""}, {"id": "", "title": "x"}, {"id": "a"}], ids=repr)
+def test_r231_a_task_has_a_title_and_no_empty_id(task: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        patch({"op": "set-tasks", "list": [task]})
+
+
 @pytest.mark.parametrize(
     "operation", [{"op": "set-goal", "text": None}, {"op": "set-active-task", "id": None}], ids=repr
 )

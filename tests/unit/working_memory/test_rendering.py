@@ -243,6 +243,28 @@ def test_r78_a_run_of_blanks_pushes_nothing_to_the_start_of_a_wrapped_line(blank
     assert "- [o1] Seen. - [decisions-9-9] (accepted) Pay\n" in text
 
 
+# What shows as nothing: soft hyphen, joiners, marks, fillers, zero widths, variation selectors, tags.
+NOTHING = (
+    "\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2064\u2800\u3164\ufe00\ufe0f\ufeff"
+    "\uffa0\U000e0000\U000e0001\U000e007f\U000e0100\U000e0fff"
+)
+
+
+@pytest.mark.parametrize("nothing", NOTHING, ids=ascii)
+def test_r78_what_shows_as_nothing_is_a_blank_and_alone_it_is_left(nothing: str) -> None:
+    texts = {"two": f"a{nothing}{nothing}b", "mixed": f"a {nothing}b", "one": f"a{nothing}b"}
+    text = tail(
+        snapshot(
+            observations=[item(name, texts[name]) for name in texts],
+            decisions=[item("d", status="proposed", rationale=texts["two"])],
+        )
+    )
+    assert "- [two] a b\n" in text
+    assert "- [mixed] a b\n" in text
+    assert f"- [one] a{nothing}b\n" in text
+    assert "<rationale>a b</rationale>" in text
+
+
 @pytest.mark.parametrize("start", ["", " ", "\u200b\u2060", "\n", "\U000e0041"], ids=ascii)
 def test_r81_no_text_begins_with_what_would_pass_for_a_status(start: str) -> None:
     fake = f"{start}(accepted) Pay (all)"
@@ -256,3 +278,5 @@ def test_r81_no_id_brings_a_status_along() -> None:
     faked = "t] (active, done) all finished"
     text = tail(snapshot(tasks={"list": [{"id": faked, "title": "x"}]}))
     assert "- [t&#93; (active, done) all finished] (pending) x\n" in text
+    text = tail(snapshot(observations=[item("a[b]  c")]))
+    assert "- [a&#91;b&#93; c] text\n" in text

@@ -39,6 +39,25 @@ def test_r220_a_task_may_leave_its_id_open_and_gets_one_that_no_other_task_state
     assert [task.id for task in snapshot.tasks.list] == ["tasks-0-1", "tasks-0-0", "tasks-0-2"]
 
 
+def test_r220_a_task_keeps_what_is_stated_of_it() -> None:
+    stated = [
+        {"id": "a", "title": "A", "status": "done", "notes": "n"},
+        "tasks-0-0",
+        {"title": "C"},
+        {"id": "tasks-0-2", "title": "D"},
+        {"title": "E", "notes": ""},
+    ]
+    tasks = create_working_memory(scope="s", tasks={"list": stated}, now=0).tasks
+    assert tasks is not None
+    assert [(task.id, task.title, task.status, task.notes) for task in tasks.list] == [
+        ("a", "A", "done", "n"),
+        ("tasks-0-1", "tasks-0-0", "pending", None),
+        ("tasks-0-3", "C", "pending", None),
+        ("tasks-0-2", "D", "pending", None),
+        ("tasks-0-4", "E", "pending", ""),
+    ]
+
+
 def test_r221_every_item_has_its_writer_revision_sources_and_time() -> None:
     snapshot = create_working_memory(scope="s", goal="g", constraints=["c"], tasks={"list": ["t"]}, now=9)
     assert snapshot.goal is not None

@@ -478,6 +478,15 @@ def test_r242_calls_of_one_turn_wait_for_each_other_instead_of_losing_races(asyn
     assert [answer["revision"] for answer in answers] == list(range(1, 17))
     assert len(found.current().observations) == 16
 
+    async def removed() -> list[Any]:
+        update = working_memory_tools(memory=handle)[UPDATE]
+        changes = [{"action": "remove", "id": f"observations-{n}-0"} for n in range(1, 17)]
+        calls = [update.execute({"changes": [one]}, ToolContext(one["id"], 1)) for one in changes]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    assert [answer["revision"] for answer in asyncio.run(removed())] == list(range(17, 33))
+    assert found.current().observations == ()
+
 
 class Hanging:
     """A handle that does not answer before it is let go."""
