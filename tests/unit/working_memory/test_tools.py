@@ -26,6 +26,7 @@ from tests.unit.working_memory.helpers import (
     READ,
     UPDATE,
     asked,
+    awaited,
     call,
     in_threads,
     memory,
@@ -514,6 +515,30 @@ def test_a_call_to_a_handle_that_hangs_ends_when_it_is_cancelled(number: int) ->
         assert time.monotonic() - began < 20
     finally:
         handle.over.set()
+
+
+@pytest.mark.parametrize("number", [READ, ADD])
+def test_a_call_that_is_cancelled_leaves_nothing_waiting(number: int) -> None:
+    signal, ended = CancelToken(), []
+
+    class Waiting(Contested):
+        async def current(self) -> WorkingMemorySnapshot:
+            try:
+                await asyncio.sleep(30)
+            finally:
+                ended.append(number)
+            return started()
+
+    tool = working_memory_tools(memory=Waiting(memory(), times=0))[number]
+
+    async def cancelled() -> None:
+        asyncio.get_running_loop().call_later(0.05, signal.cancel)
+        with pytest.raises(CallCancelledError):
+            await awaited(tool, {"items": [NOTE]} if number == ADD else {}, ToolContext("c", 0, signal=signal))
+        await asyncio.sleep(0.05)
+        assert ended == [number]
+
+    asyncio.run(cancelled())
 
 
 class Garbage:
