@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from playground.app.memory_adding import add_panel
 from playground.app.memory_changes import outcome
-from playground.app.memory_editor import add_panel, item_panel
+from playground.app.memory_editor import item_panel
 from playground.app.memory_markup import memory_style
 from playground.app.memory_panels import (
     fill_panel,
