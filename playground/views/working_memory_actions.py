@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from playground.views.working_memory import DECIDED, ItemRow
 from playground.working_memory.items import TaskList, Writer
-from playground.working_memory.patch import HOST_ONLY
+from playground.working_memory.operations import HOST_ONLY
 
 __all__ = [
     "HOST_ONLY_OPERATIONS",

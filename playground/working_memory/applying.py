@@ -27,8 +27,7 @@ from playground.working_memory.items import (
     TaskInput,
     Writer,
 )
-from playground.working_memory.outcome import AppliedPatch, DuplicatePatch, PatchOutcome, RejectedPatch
-from playground.working_memory.patch import (
+from playground.working_memory.operations import (
     HOST_ONLY,
     AddConstraint,
     AddDecision,
@@ -47,8 +46,9 @@ from playground.working_memory.patch import (
     SetHypothesisStatus,
     SetTasks,
     UpdateAttempt,
-    WorkingMemoryPatch,
 )
+from playground.working_memory.outcome import AppliedPatch, DuplicatePatch, PatchOutcome, RejectedPatch
+from playground.working_memory.patch import WorkingMemoryPatch
 from playground.working_memory.snapshot import JOURNAL, SNAPSHOT_BYTES, WorkingMemorySnapshot
 
 __all__ = ["apply_working_memory_patch"]
