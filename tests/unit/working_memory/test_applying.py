@@ -746,6 +746,11 @@ def test_r231_a_message_about_a_patch_stays_short() -> None:
         assert len(str(caught.value)) < 400
     outcome = refused(start(), {"op": "drop-question", "id": "x" * 10**6})
     assert len(outcome.message) < 200
+    elsewhere = start(tasks={"list": [{"id": f"t\n{'x' * 250}", "title": "T"}]})
+    outcome = refused(elsewhere, {"op": "drop-question", "id": f"t\n{'x' * 250}"}, writer="model")
+    assert "is one of tasks, which are the host's" in outcome.message
+    assert len(outcome.message) < 200
+    assert "\n" not in outcome.message
 
 
 def test_snapshot_and_patch_are_taken_as_plain_json_too() -> None:

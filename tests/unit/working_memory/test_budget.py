@@ -8,7 +8,17 @@ import pytest
 
 from playground import ContextPackage
 from playground.working_memory import WorkingMemorySnapshot
-from tests.builders import block_tokens, compiled, heuristic_tokens, reasons, selected
+from tests.builders import (
+    ONLY_RAG,
+    block_tokens,
+    compiled,
+    heuristic_tokens,
+    offer,
+    reasons,
+    retrieval_frame_tokens,
+    selected,
+    sized,
+)
 
 LINE = 40  # tokens of a line that `listed` makes, alone
 
@@ -59,6 +69,26 @@ def test_r18_items_fit_what_mandatory_content_leaves_to_the_token() -> None:
     assert block_tokens(exact) <= context_tokens
     short = compiled(working_memory=memory, context_tokens=context_tokens - 1)
     assert selected(short) == ["goal", "observation/a"]
+
+
+def test_r110_a_block_that_is_sent_anyway_is_paid_for_before_its_items() -> None:
+    context_tokens = tail_tokens(TWO) + BOTH
+    assert len(selected(compiled(working_memory=TWO, context_tokens=context_tokens))) == 2
+    assert len(selected(compiled(working_memory=TWO, context_tokens=context_tokens - 1))) == 1
+
+
+@pytest.mark.parametrize("revision", [0, 1])
+def test_r19_retrieval_has_what_working_memory_leaves_to_the_token(revision: int) -> None:
+    memory = snapshot(revision=revision, observations=[listed("a"), listed("b")])
+    record = offer(sized("r", 100, 1.0))
+    more: dict[str, Any] = {"working_memory": memory, "shares": ONLY_RAG}
+    context_tokens = tail_tokens(snapshot()) + BOTH + retrieval_frame_tokens() + 100
+    exact = compiled(record, context_tokens=context_tokens, **more)
+    assert selected(exact) == ["observation/a", "observation/b", "r"]
+    assert exact.manifest.budget.rest_tokens == 100
+    short = compiled(record, context_tokens=context_tokens - 1, **more)
+    assert selected(short) == ["observation/a", "observation/b"]
+    assert short.manifest.budget.rest_tokens == 99
 
 
 def test_r110_a_block_that_need_not_be_sent_is_paid_for_by_its_first_item_alone() -> None:

@@ -116,8 +116,35 @@ def test_a_revision_tells_each_operation_and_when_it_was_made() -> None:
     assert (told.revision, told.writer, told.operation_id, told.changed_at) == (1, "model", "call-1", 9)
     assert told.operations == ("add-question", "add-question")
     assert [change.id for change in told.changes] == ["questions-1-0", "questions-1-1"]
-    with pytest.raises(InvalidInputError):  # no patch makes the first snapshot
-        WorkingMemoryRevision.parse({**told.model_dump(), "revision": 0})
+    change = {"list": "goal", "kind": "removed"}
+    for bad in (
+        {"revision": 0},  # no patch makes the first snapshot
+        {"operations": ["add-question"] * 17},
+        {"changes": [change] * 257},
+        {"operation_id": ""},
+        {"operation_id": "x" * 257},
+        {"changed_at": -1},
+    ):
+        with pytest.raises(InvalidInputError):
+            WorkingMemoryRevision.parse({**told.model_dump(), **bad})
+    most = {"operations": ["add-question"] * 16, "changes": [change] * 256, "operation_id": "x" * 256}
+    assert WorkingMemoryRevision.parse({**told.model_dump(), **most})
+
+
+def test_r234_a_new_list_of_all_tasks_is_told_whole() -> None:
+    before = snapshot(tasks={"list": [f"{number}" for number in range(64)]})
+    patch = WorkingMemoryPatch.parse(
+        {
+            "operationId": "o",
+            "expectedRevision": 0,
+            "writer": "host",
+            "operations": [{"op": "set-tasks", "list": ["New"] * 64}],
+        }
+    )
+    outcome = apply_working_memory_patch(before, patch, now=9)
+    assert isinstance(outcome, AppliedPatch)
+    kinds = [change.kind for change in revision_of(before, outcome, patch).changes]
+    assert kinds == ["removed"] * 64 + ["added"] * 64
 
 
 def test_another_order_of_the_tasks_that_stayed_is_a_change_of_its_own() -> None:

@@ -56,6 +56,10 @@ def test_r220_a_task_keeps_what_is_stated_of_it() -> None:
         ("tasks-0-2", "D", "pending", None),
         ("tasks-0-4", "E", "pending", ""),
     ]
+    crowded = {"list": ["A", "B", {"id": "tasks-0-0", "title": "C"}]}
+    tasks = create_working_memory(scope="s", tasks=crowded, now=0).tasks
+    assert tasks is not None
+    assert [task.id for task in tasks.list] == ["tasks-0-1", "tasks-0-2", "tasks-0-0"]
 
 
 def test_r221_every_item_has_its_writer_revision_sources_and_time() -> None:

@@ -75,9 +75,11 @@ def test_half_of_a_character_is_replaced_where_a_browser_or_a_frame_would_fail()
         {
             "scope": "s\ud83d",
             "goal": {"text": "g\ud83d"},
+            "questions": [{"id": "q", "text": "?", "answer": "a\ud83d"}],
             "observations": [{"id": "o\udc00", "text": "half \ud83d"}],
         }
     )
-    assert list(memory.to_frame()["text"]) == ["g\ufffd", "half \ufffd"]
-    assert list(memory.to_frame()["id"]) == ["", "o\ufffd"]
+    assert list(memory.to_frame()["text"]) == ["g\ufffd", "?", "half \ufffd"]
+    assert list(memory.to_frame()["id"]) == ["", "q", "o\ufffd"]
+    assert list(memory.to_frame()["more"]) == ["", "a\ufffd", ""]
     memory._repr_html_().encode()
