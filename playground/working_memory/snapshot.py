@@ -81,7 +81,7 @@ class WorkingMemorySnapshot(RecordedValue):
     observations: Annotated[tuple[MemoryItem, ...], LISTED, Field(max_length=OBSERVATIONS)] = ()
     """At most 128."""
     operations: Annotated[tuple[OperationRecord, ...], LISTED, Field(max_length=JOURNAL)] = ()
-    """The newest 256 applied patches, the oldest first."""
+    """The newest 256 applied patches, the oldest first; fewer where the snapshot would be too large."""
     created_at: Milliseconds = 0
     """In ms since the epoch."""
     updated_at: Milliseconds = 0
