@@ -70,8 +70,8 @@ def working_memory_tools(
     "ids"?}``, or ``{"status": "duplicate", "revision"}`` for a call that comes again. What is refused is a
     ``ToolExecutionError`` whose ``reason`` is that of a rejected patch, or ``malformed`` for input that does
     not fit, or ``evidence`` for a call that cannot be cited. What the handle raises passes as it is.
-    A call that comes again after more than 256 other patches is no longer recognised, nor one that a snapshot of
-    nearly 256 KiB had to forget before.
+    A call that comes again after more than 256 other patches is no longer recognised, nor one that a snapshot
+    of nearly 256 KiB had to forget before.
 
     Args:
         memory: The working memory that is read and written.
