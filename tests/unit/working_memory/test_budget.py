@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from playground import ContextPackage
+from playground import ContextPackage, TokenEstimator
+from playground.messages import Message, text_of
 from playground.working_memory import WorkingMemorySnapshot
 from tests.builders import (
     ONLY_RAG,
@@ -166,3 +168,42 @@ def test_whatever_fits_the_block_stays_within_the_budget_and_shows_what_the_mani
     text = "".join(block.text for block in package.blocks)
     shown = {entry.record_id.partition("/")[2] for entry in package.manifest.entries if entry.selected}
     assert {name for name in "dabc" if f"- [{name}]" in text} == shown
+
+
+def crowded(*together: str, tokens: int) -> TokenEstimator:
+    """Count a tenth of the characters, and more where a whole request shows all of these together."""
+
+    def count(messages: Sequence[Message]) -> float:
+        text = "".join(text_of(message) for message in messages)
+        return len(text) / 10 + (
+            tokens if all(f"[{name}]" in text or f'id="{name}"' in text for name in together) else 0
+        )
+
+    return TokenEstimator(count)
+
+
+def test_what_was_admitted_last_gives_way_when_the_whole_counts_more_than_its_parts() -> None:
+    memory = snapshot(constraints=[listed("c")], observations=[listed("a"), listed("b")])
+    offers = offer(sized("r", 60, 1.0))
+
+    def found(estimator: TokenEstimator, context_tokens: int = 400) -> list[tuple[str, str]]:
+        package = compiled(
+            offers, working_memory=memory, context_tokens=context_tokens, shares=ONLY_RAG, estimator=estimator
+        )
+        assert block_tokens(package, estimator) <= context_tokens
+        shown = "".join(block.text for block in package.blocks)
+        for entry in package.manifest.entries:
+            name = entry.record_id.rpartition("/")[2]
+            assert entry.selected == (f"[{name}]" in shown or f'id="{name}"' in shown)
+        return reasons(package)
+
+    constraint, a = ("constraint/c", "mandatory"), ("observation/a", "ranked")
+    assert found(crowded("nobody", tokens=0)) == [constraint, a, ("observation/b", "ranked"), ("r", "ranked")]
+    # The record was admitted after the lines, and goes first, whatever is to blame.
+    without_r = [constraint, a, ("observation/b", "ranked"), ("r", "budget")]
+    assert found(crowded("a", "r", tokens=400)) == without_r
+    assert found(crowded("a", "b", tokens=400)) == [constraint, a, ("observation/b", "budget"), ("r", "budget")]
+    # What is mandatory stays.
+    assert found(crowded("c", "a", tokens=400)) == [
+        constraint, ("observation/a", "budget"), ("observation/b", "budget"), ("r", "budget")
+    ]  # fmt: skip
