@@ -168,6 +168,9 @@ def create_working_memory(
     """
     if isinstance(constraints, str) or not isinstance(constraints, Sequence):
         raise InvalidInputError("The constraints are not a list.", remedy="Pass a list of strings.")
+    # As a patch refuses it; a snapshot that was kept is read whatever it says.
+    if any(isinstance(text, str) and not text.strip() for text in (goal, *constraints)):
+        raise InvalidInputError("The goal or a constraint is blank.", remedy="Leave out what says nothing.")
     now = whole_number(now, "The time in ms")
     stamp = {"writer": "host", "revision": 0, "sources": HOST_SOURCES, "updated_at": now}
     rules = [{"id": f"constraints-0-{i}", "text": text, **stamp} for i, text in enumerate(constraints)]

@@ -48,7 +48,32 @@ def test_what_is_said_beside_a_text_may_be_empty() -> None:
     )
 
 
-@pytest.mark.parametrize("task", ["", {"title": ""}, {"id": "", "title": "x"}, {"id": "a"}], ids=repr)
+@pytest.mark.parametrize(
+    ("operation", "field"),
+    [
+        ({"op": "set-goal"}, "text"),
+        ({"op": "add-constraint"}, "text"),
+        ({"op": "add-observation"}, "text"),
+        ({"op": "add-hypothesis"}, "text"),
+        ({"op": "add-decision"}, "text"),
+        ({"op": "add-question"}, "text"),
+        ({"op": "record-attempt", "outcome": "failed"}, "text"),
+        ({"op": "answer-question", "id": "q"}, "answer"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("blank", ["", " ", "\n\t\u2003"], ids=ascii)
+def test_r231_a_text_that_says_nothing_is_malformed(operation: dict[str, Any], field: str, blank: str) -> None:
+    assert patch({**operation, field: f"{blank}x"})
+    with pytest.raises(InvalidInputError):
+        patch({**operation, field: blank})
+
+
+def test_an_id_may_be_blank_where_a_snapshot_has_such_a_one() -> None:
+    assert patch({"op": "remove-item", "id": " "}, {"op": "set-active-task", "id": " "})
+
+
+@pytest.mark.parametrize("task", ["", " ", {"title": ""}, {"id": "", "title": "x"}, {"id": "a"}], ids=repr)
 def test_r231_a_task_has_a_title_and_no_empty_id(task: Any) -> None:
     with pytest.raises(InvalidInputError):
         patch({"op": "set-tasks", "list": [task]})
