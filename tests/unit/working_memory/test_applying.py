@@ -788,7 +788,7 @@ def test_r229_r239_the_oldest_patches_give_way_one_by_one_and_only_as_far_as_the
     large = {**OBSERVE, "text": "日" * 1_000}
     memory = start()
     for number in range(84):
-        memory = after(memory, large, operation_id=f"{number}")
+        memory = after(memory, large, operation_id=f"日{number}")
 
     def grown(last: int) -> WorkingMemorySnapshot:
         return after(memory, {**OBSERVE, "text": "x" * last}, operation_id="last")
@@ -805,7 +805,7 @@ def test_r229_r239_the_oldest_patches_give_way_one_by_one_and_only_as_far_as_the
     full, over = grown(1 + spare), grown(2 + spare)
     assert (size(full), [record.operation_id for record in full.operations]) == (262_144, remembered)
     assert [record.operation_id for record in over.operations] == remembered[1:]
-    assert size(over) == 262_145 - len(bare.operations[0].to_json()) - 1
+    assert size(over) == 262_145 - len(bare.operations[0].to_json().encode()) - 1
 
 
 class Short(list[Any]):

@@ -266,6 +266,8 @@ def deep(levels: int = 100_000) -> list[Any]:
     "data",
     [
         {"items": [{**NOTE, "text": "\ud83d"}]},
+        {"items": [{**NOTE, "text": " \n"}]},
+        {"items": [{"kind": "decision", "text": "x", "rationale": "\t"}]},
         {"items": [{**NOTE, "evidence": ["\udc00"]}]},
         {"items": [{**NOTE, "\ud800": "x"}]},
         {"items": [{**NOTE, "x" * 1_000_000: "x"}]},

@@ -118,7 +118,7 @@ def test_reading_tells_what_the_model_may_change_and_nothing_that_is_of_no_use_t
     }
     assert list(answer) == ["revision", *SECTIONS]
     assert json.loads(json.dumps(answer)) == answer
-    assert call(read, None) == call(read, {"sections": []}) == answer
+    assert call(read, None) == call(read, "") == call(read, "{}") == call(read, {"sections": []}) == answer
     assert call(read, {"sections": ["questions", "goal"]}) == {
         "revision": 2, "goal": answer["goal"], "questions": []
     }  # fmt: skip
