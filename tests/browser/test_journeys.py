@@ -338,6 +338,7 @@ def test_back_and_forward_undo_and_redo_the_choice_of_a_sample_question(page: Pa
 
     open_page(page, server, query="?search=lexical")
     question = page.get_by_label("Question", exact=True)
+    expect(question).not_to_have_value("")
     own = question.input_value()
     first, second = choose_sample(1), choose_sample(2)
     assert len({own, first, second}) == 3

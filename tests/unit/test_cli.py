@@ -171,8 +171,9 @@ def test_text_of_a_project_cannot_steer_the_terminal(
 def project_of(folder: Path, *memories: str, **head: object) -> str:
     whole = {"version": 1, "question": "deploy", "scope": {"userId": "a"}, **head}
     (folder / "project.json").write_text(json.dumps(whole))
-    lines = (json.dumps({"id": f"m{at}", "text": text}) + "\n" for at, text in enumerate(memories))
-    (folder / "memories.jsonl").write_text("".join(lines))
+    lines = [json.dumps({"id": f"m{at}", "text": text}) + "\n" for at, text in enumerate(memories)]
+    if lines:
+        (folder / "memories.jsonl").write_text("".join(lines))
     return str(folder)
 
 
