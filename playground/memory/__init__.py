@@ -8,8 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from playground.memory.recalled import RecalledMemory, RecallResult
 from playground.memory.records import MemoryKind, MemoryOrigin, MemoryRecord, MemoryRevision, MemoryTombstone
-from playground.memory.session import MemorySession, RecalledMemory, RecallResult
+from playground.memory.session import MemorySession
 from playground.memory.store import ErasedIds, InMemoryMemoryStore, MemoryStore
 from playground.scope import MemoryScope, MemorySourceRef
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from playground.compiler.values import text_digest
 from playground.concurrency import in_thread
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
 from playground.memory.arguments import checked_kinds, checked_number, checked_scope, checked_text, checked_time
+from playground.memory.recalled import Ranking, RecalledMemory, RecallResult
 from playground.memory.records import MemoryKind, MemoryOrigin, MemoryRecord, MemoryRevision, MemoryTombstone
 from playground.memory.store import ErasedIds, MemoryStore
 from playground.scope import MemoryScope, MemorySourceRef, narrow
@@ -22,66 +22,11 @@ if TYPE_CHECKING:
     from playground.retrieval.embedding import Embedder
     from playground.retrieval.hits import Hit
 
-__all__ = ["MemorySession", "RecallResult", "RecalledMemory"]
+__all__ = ["MemorySession"]
 
 Writer = Literal["host", "model"]
-Ranking = Literal["cosine", "lexical"]
 _HOST = (MemorySourceRef(kind="host"),)
 _KEEP: Any = object()
-
-
-@dataclass(frozen=True, slots=True)
-class RecalledMemory:
-    """One memory that answers a query.
-
-    Attributes:
-        record: The whole record.
-        revision: The revision that was known at the time asked about.
-        score: From 0 (left out) to 1, six decimals.
-    """
-
-    record: MemoryRecord
-    revision: MemoryRevision
-    score: float
-
-    @property
-    def id(self) -> str:
-        """The record's id."""
-        return self.record.id
-
-    @property
-    def text(self) -> str:
-        """The revision's text."""
-        return self.revision.text
-
-
-@dataclass(frozen=True, slots=True)
-class RecallResult(Sequence[RecalledMemory]):
-    """What a recall found, best first, and how it was ranked.
-
-    Attributes:
-        hits: Best first; equal scores by id.
-        ranking: ``cosine`` (clipped at 0) or ``lexical`` (BM25 divided by the query's best); lexical too when
-            the embedding model could not be loaded.
-    """
-
-    hits: tuple[RecalledMemory, ...]
-    ranking: Ranking
-
-    @overload
-    def __getitem__(self, index: int) -> RecalledMemory: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[RecalledMemory, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> RecalledMemory | tuple[RecalledMemory, ...]:
-        return self.hits[index]
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[RecalledMemory]:
-        return iter(self.hits)
 
 
 class MemorySession:
