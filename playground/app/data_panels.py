@@ -9,7 +9,6 @@ import streamlit as st
 
 from playground.app import data_markup, markup
 from playground.app.components import document_text, record_table
-from playground.app.controls import apply_control
 from playground.app.material import discard, keep, own_project
 from playground.app.memory_changes import say
 from playground.app.notices import show_notice
@@ -139,6 +138,10 @@ def _table(table: DataTable) -> int:
     marked = f"row_{table.name}"
     picked = st.session_state.get(marked)
     row = table.keys.index(picked) if picked in table.keys else 0
+
+    def mark(key: str) -> None:
+        st.session_state[marked] = key
+
     record_table(
         table.frame,
         keys=table.keys,
@@ -146,7 +149,7 @@ def _table(table: DataTable) -> int:
         grows=next(name for name in _GROW if name in table.frame),
         label=table.name,
         selected=table.keys[row],
-        on_pick=lambda record: apply_control(marked, record),
+        on_pick=mark,
         key=f"table_{table.name}",
         height=TABLE_HEIGHT,
     )

@@ -17,6 +17,7 @@ from playground.compiler.values import text_digest
 from playground.escaping import replace_surrogates
 from playground.sources.chats import positions_of
 from playground.views.direction import without_overrides
+from playground.views.record_key import record_key
 from playground.views.words import KIND_LABELS, count, plural
 from playground.working_memory.rendering import memory_lines
 from playground.workspace import Project
@@ -38,13 +39,10 @@ class DataTable:
     frame: pd.DataFrame
     ids: tuple[str, ...]
     """Which item each row is; as it is, so that it may hold half a character."""
+    keys: tuple[str, ...]
+    """What a page calls each row."""
     texts: tuple[tuple[str, str], ...]
     """Title and whole text of each row."""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The ids as a page can hold them."""
-        return tuple(map(replace_surrogates, self.ids))
 
 
 def data_tables(
@@ -185,6 +183,7 @@ def _table(name: str, total: str, items: Sequence[_Item], context: _Context) -> 
         odd=f"{count(odd)} with a note" if odd else "",
         frame=frame,
         ids=tuple(item.id for item in ordered),
+        keys=tuple(record_key(name, item.id) for item in ordered),
         texts=tuple((replace_surrogates(item.title), replace_surrogates(item.text)) for item in ordered),
     )
 

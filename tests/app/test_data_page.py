@@ -65,9 +65,12 @@ def _table(app: AppTest, kind: str) -> Any:
     return table_of(app)
 
 
+def _panes(app: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
+
+
 def _preview(app: AppTest) -> dict[str, Any]:
-    previews = [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
-    return next(data for data in previews if "pieces" in data)
+    return next(data for data in _panes(app) if "pieces" in data)
 
 
 def test_it_opens_on_the_projects_with_counts_totals_and_a_preview(app: AppTest) -> None:
@@ -83,6 +86,14 @@ def test_it_opens_on_the_projects_with_counts_totals_and_a_preview(app: AppTest)
 @pytest.mark.parametrize(("kind", "rows"), [("Documents", 2), ("Memories", 1), ("Working memory", 2)])
 def test_each_kind_has_its_table(app: AppTest, kind: str, rows: int) -> None:
     assert len(_table(app, kind)) == rows
+
+
+def test_the_marked_row_is_found_by_its_key_and_shows_its_text(app: AppTest) -> None:
+    (table,) = (data for data in _panes(app) if "columns" in data)
+    assert table["selected"] == table["rows"][0]["key"]
+    app.session_state["row_Documents"] = table["rows"][1]["key"]
+    app.run()
+    assert _preview(app)["title"] == "Rolling back"
 
 
 def test_a_kind_without_records_says_so(app: AppTest) -> None:

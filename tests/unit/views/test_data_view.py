@@ -218,3 +218,10 @@ def test_half_a_character_is_replaced_in_tables_and_previews() -> None:
             assert "\\ud83d" not in str(shown)
             assert "half \ufffd" in str(shown)
     assert [len(table.ids) for table in view.tables] == [1, 0, 1, 1, 1]
+
+
+def test_rows_whose_ids_differ_in_half_a_character_have_keys_of_their_own() -> None:
+    halves = [Document(f"d{half}", half, half) for half in ("\ud83d", "\udc00", "\ufffd")]
+    table = _view(with_documents(Project(name="p"), halves).project).tables[0]
+    assert len(set(table.keys)) == len(table.ids) == 3
+    assert all(key.isascii() for key in table.keys)
