@@ -76,7 +76,7 @@ class RecordedValue(Value):
         """Return canonical JSON: declared key order, no spaces, absent fields left out; encodes to UTF-8.
 
         A lone surrogate is written as its escape. Two that JSON would join to one character on reading, as no
-        escape prevents, stand as the pieces of ``{"$deuzText": [...]}``; ``from_json`` puts them together.
+        escape prevents, stand as the pieces of ``{"$deuzText": [...]}``; ``recorded`` and ``from_json`` put them together.
 
         Raises:
             InvalidInputError: When free data in it has no JSON form.
@@ -97,7 +97,7 @@ class RecordedValue(Value):
             InvalidInputError: For text that is no JSON, an unknown version or a malformed field.
         """
         try:
-            data = json.loads(text, object_hook=_whole_text)
+            data = json.loads(text)
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(
                 f"{cls.__name__} is not JSON: {error}.", remedy="Pass the text that to_json wrote."
@@ -112,8 +112,11 @@ class RecordedValue(Value):
             InvalidInputError: For malformed data; where the format has a version, also for data that names
                 none or another one: data that lacks it was never recorded.
         """
+        if isinstance(data, cls):
+            return cls.parse(data)
+        data = _with_whole_texts(data)
         version = cls.model_fields.get("version")
-        if version is not None and not isinstance(data, cls):
+        if version is not None:
             found = data.get("version") if isinstance(data, Mapping) else None
             if found != version.default or isinstance(found, bool):
                 raise InvalidInputError(
@@ -241,6 +244,26 @@ def _in_pieces(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_in_pieces(item) for item in value]
     return value
+
+
+def _with_whole_texts(data: Any) -> Any:
+    """Return a copy of what JSON gives in which no text is in pieces. Without recursion; data may be deep."""
+    whole = [data]
+    copies: dict[int, Any] = {}  # by the id of what is copied, also where data holds itself
+    waiting: list[Any] = [whole]
+    while waiting:
+        copy = waiting.pop()
+        for place, item in copy.items() if isinstance(copy, dict) else enumerate(copy):
+            if not isinstance(item, dict | list):
+                continue
+            if id(item) not in copies:
+                joined = _whole_text(item) if isinstance(item, dict) else item
+                if joined is item:
+                    joined = item.copy()
+                    waiting.append(joined)
+                copies[id(item)] = joined
+            copy[place] = copies[id(item)]
+    return whole[0]
 
 
 def _whole_text(data: Mapping[str, Any]) -> Any:

@@ -131,7 +131,7 @@ def test_every_snapshot_and_every_patch_comes_back_from_json_whatever_its_texts_
         text = outcome.snapshot.to_json()
         text.encode("utf-8")
         again = WorkingMemorySnapshot.from_json(text)
-        assert again == outcome.snapshot
+        assert again == outcome.snapshot == WorkingMemorySnapshot.recorded(json.loads(text))
         assert again.to_json() == text
         parsed = WorkingMemoryPatch.parse(patch)
         returned = WorkingMemoryPatch.from_json(parsed.to_json())

@@ -131,7 +131,10 @@ def test_any_text_survives_json_that_encodes_to_utf8(text: str) -> None:
     note = Note(long_name=text, free={"deep": [{"text": text}]})
     written = note.to_json().encode()
     assert Note.from_json(written) == note
-    assert json.loads(written)["version"] == 3
+    data = json.loads(written)
+    assert data["version"] == 3
+    assert Note.recorded(data) == note
+    assert data == json.loads(written), "the caller's data was changed"
 
 
 def test_halves_of_a_character_stand_as_pieces_and_all_else_as_it_is() -> None:
@@ -151,6 +154,21 @@ def test_what_only_looks_like_pieces_stays_plain_data(lookalike: Any) -> None:
     if lookalike == ["\ud83d\ude00"]:  # its own text is written in pieces, and comes back from them
         assert "$deuzText" in note.to_json()
     assert Note.from_json(note.to_json()) == note
+    assert Note.recorded(json.loads(note.to_json())) == note
+
+
+def test_data_that_is_deep_is_read_as_it_is_and_data_that_holds_itself_does_not_hang() -> None:
+    deep: list[Any] = ["\ud83d\ude00"]
+    for _ in range(5_000):
+        deep = [deep]
+    found = Note.recorded({"version": 3, "free": {"deep": deep}}).free["deep"]
+    for _ in range(5_000):
+        (found,) = found
+    assert found == ["\ud83d\ude00"]
+    endless: dict[str, Any] = {"version": 3}
+    endless["free"] = endless
+    with pytest.raises(InvalidInputError, match="no JSON form"):
+        Note.recorded(endless).to_json()
 
 
 @pytest.mark.parametrize(
