@@ -76,7 +76,7 @@ class RecordedValue(Value):
         """Return canonical JSON: declared key order, no spaces, absent fields left out; encodes to UTF-8.
 
         A lone surrogate is written as its escape. Two that JSON would join to one character on reading, as no
-        escape prevents, stand as the pieces of ``{"$deuzText": [...]}``; ``recorded`` and ``from_json`` put them together.
+        escape prevents, stand as the pieces of ``{"$deuzText": [...]}``; ``recorded`` puts them together.
 
         Raises:
             InvalidInputError: When free data in it has no JSON form.
