@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,10 +16,10 @@ from playground.memory.sql_engine import Database, open_database
 from playground.memory.sql_schema import WORKING_MEMORIES, WORKING_MEMORY_REVISIONS, row_key
 from playground.memory.sql_store import SqlMemoryStore
 from playground.values import shown, whole_number
-from playground.working_memory.applying import apply_working_memory_patch
-from playground.working_memory.difference import WorkingMemoryRevision, revision_of
+from playground.working_memory.difference import WorkingMemoryRevision
 from playground.working_memory.draft import GenerateId
-from playground.working_memory.outcome import AppliedPatch, PatchOutcome
+from playground.working_memory.handle import PatchAttempts
+from playground.working_memory.outcome import PatchOutcome
 from playground.working_memory.patch import WorkingMemoryPatch
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
@@ -59,14 +58,13 @@ class SqlWorkingMemory:
         history: int = 100,
     ) -> None:
         self.scope = checked_id(scope, "scope")
-        self._start = None if start is None else WorkingMemorySnapshot.parse(start)
+        self._start = None if start is None else WorkingMemorySnapshot.recorded(start)
         if self._start is not None and self._start.scope != scope:
             raise InvalidInputError(
                 f"The snapshot's scope is {shown(self._start.scope)}, not {shown(scope)}.",
                 remedy="Start with a snapshot of the scope that is asked for.",
             )
-        self._clock = clock or (lambda: time.time_ns() // 1_000_000)
-        self._generate_id = generate_id
+        self._attempts = PatchAttempts(clock, generate_id)
         self._history = whole_number(history, "The history")
         self._key = row_key(scope)
         self.database: Database = store.database if isinstance(store, SqlMemoryStore) else open_database(store)
@@ -131,28 +129,21 @@ class SqlWorkingMemory:
     def _apply(self, patch: WorkingMemoryPatch) -> PatchOutcome:
         while True:
             before = self._current()
-            # Outside the transaction: the clock and generate_id are the host's, and may come back here.
-            now = max(whole_number(self._clock(), "The clock's time in ms"), before.updated_at)
-            outcome = apply_working_memory_patch(before, patch, now=now, generate_id=self._generate_id)
-            if not isinstance(outcome, AppliedPatch):
+            outcome, revision = self._attempts.attempt(before, patch)
+            if revision is None or self._kept(before, outcome.snapshot, revision):
                 return outcome
-            if self._kept(before, outcome, patch):
-                return outcome
-            # Another patch came first. This one expects the revision before it, so the next answer is the last.
 
-    def _kept(self, before: WorkingMemorySnapshot, outcome: AppliedPatch, patch: WorkingMemoryPatch) -> bool:
+    def _kept(
+        self, before: WorkingMemorySnapshot, after: WorkingMemorySnapshot, revision: WorkingMemoryRevision
+    ) -> bool:
         """Keep what came of a patch, if nobody else was faster, and say whether it is kept."""
-        row, told, after = WORKING_MEMORIES.c, WORKING_MEMORY_REVISIONS.c, outcome.snapshot
+        row, told = WORKING_MEMORIES.c, WORKING_MEMORY_REVISIONS.c
         with self.database.writing() as connection:
             change = update(WORKING_MEMORIES).where(row.key == self._key, row.revision == before.revision)
             if not connection.execute(change.values(revision=after.revision, body=after.to_json())).rowcount:
                 return False
-            revision = {
-                "key": self._key,
-                "revision": after.revision,
-                "body": revision_of(before, outcome, patch).to_json(),
-            }
-            connection.execute(insert(WORKING_MEMORY_REVISIONS).values(revision))
+            news = {"key": self._key, "revision": after.revision, "body": revision.to_json()}
+            connection.execute(insert(WORKING_MEMORY_REVISIONS).values(news))
             oldest = after.revision - self._history
             connection.execute(
                 delete(WORKING_MEMORY_REVISIONS).where(told.key == self._key, told.revision <= oldest)

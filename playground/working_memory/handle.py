@@ -20,7 +20,7 @@ from playground.working_memory.outcome import AppliedPatch, PatchOutcome
 from playground.working_memory.patch import WorkingMemoryPatch
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
-__all__ = ["InMemoryWorkingMemory", "WorkingMemoryHandle"]
+__all__ = ["InMemoryWorkingMemory", "PatchAttempts", "WorkingMemoryHandle"]
 
 
 @runtime_checkable
@@ -35,6 +35,41 @@ class WorkingMemoryHandle(Protocol):
 
         A patch for another revision than the current one is rejected as ``stale-revision``.
         """
+
+
+class PatchAttempts:
+    """What a handle does outside its lock: applying patches at the host's time, with the host's ids.
+
+    Args:
+        clock: Returns the time in whole ms since the epoch; the system's clock by default.
+        generate_id: Names new items, see ``apply_working_memory_patch``.
+
+    Raises:
+        InvalidInputError: When an argument is no function.
+    """
+
+    def __init__(self, clock: Callable[[], int] | None, generate_id: GenerateId | None) -> None:
+        for name, function in (("clock", clock), ("generate_id", generate_id)):
+            if function is not None and not callable(function):
+                raise InvalidInputError(f"{name} is {shown(function)}.", remedy="Pass a function.")
+        self._clock = clock or _system_ms
+        self._generate_id = generate_id
+
+    def attempt(
+        self, before: WorkingMemorySnapshot, patch: WorkingMemoryPatch
+    ) -> tuple[PatchOutcome, WorkingMemoryRevision | None]:
+        """Apply a patch, and also tell what it changes if it is applied; nothing is kept yet.
+
+        Call it without a lock: the clock and ``generate_id`` are the host's, and may come back to the handle.
+        When another patch was kept in the meantime, attempt it again: it expects the revision before that one,
+        so the next answer is the last.
+
+        Raises:
+            InvalidInputError: For what the clock or ``generate_id`` returned.
+        """
+        now = max(whole_number(self._clock(), "The clock's time in ms"), before.updated_at)
+        outcome = apply_working_memory_patch(before, patch, now=now, generate_id=self._generate_id)
+        return outcome, revision_of(before, outcome, patch) if isinstance(outcome, AppliedPatch) else None
 
 
 class InMemoryWorkingMemory:
@@ -60,12 +95,8 @@ class InMemoryWorkingMemory:
         generate_id: GenerateId | None = None,
         history: int = 100,
     ) -> None:
-        for name, function in (("clock", clock), ("generate_id", generate_id)):
-            if function is not None and not callable(function):
-                raise InvalidInputError(f"{name} is {shown(function)}.", remedy="Pass a function.")
+        self._attempts = PatchAttempts(clock, generate_id)
         self._snapshot = WorkingMemorySnapshot.recorded(snapshot)
-        self._clock = clock or _system_ms
-        self._generate_id = generate_id
         self._history: deque[WorkingMemoryRevision] = deque(maxlen=whole_number(history, "The history"))
         self._lock = threading.Lock()
 
@@ -83,18 +114,14 @@ class InMemoryWorkingMemory:
         wanted = WorkingMemoryPatch.parse(patch)
         while True:
             before = self.current()
-            # Outside the lock: the clock and generate_id are the host's, and may come back here.
-            now = max(whole_number(self._clock(), "The clock's time in ms"), before.updated_at)
-            outcome = apply_working_memory_patch(before, wanted, now=now, generate_id=self._generate_id)
-            if not isinstance(outcome, AppliedPatch):
+            outcome, revision = self._attempts.attempt(before, wanted)
+            if revision is None:
                 return outcome
-            revision = revision_of(before, outcome, wanted)
             with self._lock:
                 if self._snapshot is before:
                     self._snapshot = outcome.snapshot
                     self._history.append(revision)
                     return outcome
-            # Another patch came first. This one expects the revision before it, so the next answer is the last.
 
     def history(self) -> tuple[WorkingMemoryRevision, ...]:
         """Return what the newest patches changed, the newest last, as copies that the caller may change."""

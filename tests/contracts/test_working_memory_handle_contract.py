@@ -20,6 +20,7 @@ from playground.working_memory import (
     AppliedPatch,
     DuplicatePatch,
     InMemoryWorkingMemory,
+    PatchOutcome,
     RejectedPatch,
     WorkingMemoryHandle,
     apply_working_memory_patch,
@@ -31,12 +32,14 @@ from tests.unit.working_memory.helpers import NOTE, call, in_threads, noted, sta
 Made = InMemoryWorkingMemory | SqlWorkingMemory
 Make = Callable[..., Made]
 
+START = started()
+
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
-    """Makes handles; those on a database share it."""
+    """Makes handles, also from another ``start``; those on a database share it."""
     if request.param == "memory":
-        yield lambda **more: InMemoryWorkingMemory(started(), **more)
+        yield lambda start=START, **more: InMemoryWorkingMemory(start, **more)
         return
     if request.param == "sqlite":
         url = str(tmp_path / "memories.db")
@@ -44,8 +47,8 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
         url = request.getfixturevalue("postgres").new_url()
     with ExitStack() as stack:
 
-        def made(**more: Any) -> Made:
-            memory = SqlWorkingMemory(url, started().scope, start=started(), **more)
+        def made(start: Any = START, **more: Any) -> Made:
+            memory = SqlWorkingMemory(url, START.scope, start=start, **more)
             stack.callback(memory.close)
             return memory
 
@@ -123,6 +126,75 @@ def test_a_clock_that_goes_back_does_not_take_a_change_back_in_time(make: Make) 
     assert [told(memory.apply(noted(text, n))).snapshot.updated_at for n, text in enumerate("ab")] == [
         9_000
     ] * 2
+
+
+@pytest.mark.parametrize("time", [None, 1.5, True, "now", -1, float("nan")])
+def test_a_clock_that_gives_no_time_is_refused_and_nothing_is_written(make: Make, time: Any) -> None:
+    memory = make(clock=lambda: time)
+    with pytest.raises(InvalidInputError, match="clock"):
+        told(memory.apply(noted("a", 0)))
+    assert told(memory.current()) == started()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"history": -1},
+        {"history": "all"},
+        {"history": 1.5},
+        {"start": {}},
+        {"start": {"scope": "acme"}},
+        {"start": started().to_json()},
+        {"clock": 5_000},
+        {"generate_id": "observations-1-0"},
+    ],
+    ids=repr,
+)
+def test_a_handle_that_is_described_wrongly_is_refused(make: Make, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        make(**wrong)
+
+
+def test_a_handle_starts_from_json_and_takes_patches_as_json(make: Make) -> None:
+    goal = "Ship \ud83d\ude00."  # two halves, which JSON holds in pieces
+    memory = make(start=json.loads(started(goal=goal).to_json()))
+    assert told(memory.current()) == started(goal=goal)
+    patch = {
+        "operationId": "review-1",
+        "expectedRevision": 0,
+        "writer": "host",
+        "operations": [{"op": "set-goal", "text": None}],
+    }
+    assert told(memory.apply(patch)).status == "applied"
+    assert told(memory.current()).goal is None
+    assert told(memory.current()).updated_at > 1_600_000_000_000, "the system's clock, in ms"
+
+
+def test_the_clock_and_the_maker_of_ids_may_use_the_handle_that_asks_them(make: Make) -> None:
+    asked: list[str] = []
+
+    def generate_id(of: str, revision: int, index: int) -> str:
+        asked.append(of)
+        if len(asked) == 1:
+            # A patch comes in between; the one that asks is late then.
+            assert told(memory.apply(noted("inner", 0))).status == "applied"
+        return f"{of}/{revision}/{index}"
+
+    memory = make(clock=lambda: told(memory.current()).updated_at + 1, generate_id=generate_id)
+    outcomes: list[PatchOutcome] = []
+    in_threads(lambda: outcomes.append(told(memory.apply(noted("outer", 0)))))
+    (outer,) = outcomes
+    assert isinstance(outer, RejectedPatch)
+    assert outer.reason == "stale-revision"
+    (item,) = told(memory.current()).observations
+    assert (item.id, item.text, item.updated_at) == ("observations/1/0", "inner", 1_001)
+
+
+def test_an_id_that_cannot_be_kept_leaves_the_memory_as_it_was(make: Make) -> None:
+    memory = make(generate_id=lambda *_: "")
+    with pytest.raises(InvalidInputError, match="generate_id"):
+        told(memory.apply(noted("a", 0)))
+    assert told(memory.current()) == started()
 
 
 def test_writers_that_race_lose_no_patch_and_apply_none_twice(make: Make) -> None:

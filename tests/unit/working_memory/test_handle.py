@@ -8,7 +8,6 @@ from playground import InvalidInputError
 from playground.working_memory import (
     AppliedPatch,
     DuplicatePatch,
-    PatchOutcome,
     RejectedPatch,
     apply_working_memory_patch,
 )
@@ -24,20 +23,6 @@ def test_a_patch_is_applied_to_what_stands_now_at_the_clocks_time() -> None:
     outcome = memory.apply(patch)
     assert outcome == apply_working_memory_patch(started(), patch, now=5_000)
     assert memory.current() is outcome.snapshot
-
-
-def test_a_handle_starts_from_json_and_takes_patches_as_json() -> None:
-    memory = InMemoryWorkingMemory(started(goal="Ship it.").model_dump(by_alias=True, exclude_none=True))
-    assert memory.current() == started(goal="Ship it.")
-    patch = {
-        "operationId": "review-1",
-        "expectedRevision": 0,
-        "writer": "host",
-        "operations": [{"op": "set-goal", "text": None}],
-    }
-    assert memory.apply(patch).status == "applied"
-    assert memory.current().goal is None
-    assert memory.current().updated_at > 1_600_000_000_000, "the system's clock, in ms"
 
 
 def test_a_patch_that_is_not_applied_changes_nothing() -> None:
@@ -97,60 +82,10 @@ def test_a_clock_that_goes_back_does_not_take_a_change_back_in_time() -> None:
     assert [one.changed_at for one in memory.history()] == told
 
 
-@pytest.mark.parametrize("time", [None, 1.5, True, "now", -1, float("nan")])
-def test_a_clock_that_gives_no_time_is_refused_and_nothing_is_written(time: Any) -> None:
-    memory = InMemoryWorkingMemory(started(), clock=lambda: time)
-    with pytest.raises(InvalidInputError, match="clock"):
-        memory.apply(noted("a", 0))
-    assert memory.current() == started()
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"history": -1},
-        {"history": "all"},
-        {"history": 1.5},
-        {"snapshot": None},
-        {"snapshot": {}},
-        {"snapshot": {"scope": "acme"}},
-        {"clock": 5_000},
-        {"generate_id": "observations-1-0"},
-    ],
-    ids=repr,
-)
-def test_a_handle_that_is_described_wrongly_is_refused(wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize("missing", [None, "acme"])
+def test_a_handle_in_this_process_needs_a_snapshot(missing: Any) -> None:
     with pytest.raises(InvalidInputError):
-        InMemoryWorkingMemory(**{"snapshot": started(), **wrong})
-
-
-def test_the_clock_and_the_maker_of_ids_may_use_the_handle_that_asks_them() -> None:
-    asked: list[str] = []
-
-    def generate_id(of: str, revision: int, index: int) -> str:
-        asked.append(of)
-        if len(asked) == 1:
-            # A patch comes in between; the one that asks is late then.
-            assert memory.apply(noted("inner", 0)).status == "applied"
-        return f"{of}/{revision}/{index}"
-
-    memory = InMemoryWorkingMemory(
-        started(), clock=lambda: memory.current().updated_at + 1, generate_id=generate_id
-    )
-    outcomes: list[PatchOutcome] = []
-    in_threads(lambda: outcomes.append(memory.apply(noted("outer", 0))))
-    (outer,) = outcomes
-    assert isinstance(outer, RejectedPatch)
-    assert outer.reason == "stale-revision"
-    (item,) = memory.current().observations
-    assert (item.id, item.text, item.updated_at) == ("observations/1/0", "inner", 1_001)
-
-
-def test_an_id_that_cannot_be_kept_leaves_the_memory_as_it_was() -> None:
-    memory = InMemoryWorkingMemory(started(), generate_id=lambda *_: "")
-    with pytest.raises(InvalidInputError, match="generate_id"):
-        memory.apply(noted("a", 0))
-    assert memory.current() == started()
+        InMemoryWorkingMemory(missing)
 
 
 def test_two_writers_that_race_lose_no_patch_and_apply_none_twice() -> None:
