@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from playground.concurrency import run_sync
-from playground.errors import InvalidInputError, InvalidRequestError, StoreError
-from playground.memory import SqlMemoryStore, SqlWorkingMemory
-from playground.memory.sql_schema import WORKING_MEMORIES
+from playground.errors import InvalidInputError
+from playground.memory import SqlWorkingMemory
 from playground.working_memory import (
     AppliedPatch,
     DuplicatePatch,
@@ -24,7 +23,6 @@ from playground.working_memory import (
     RejectedPatch,
     WorkingMemoryHandle,
     apply_working_memory_patch,
-    create_working_memory,
     working_memory_tools,
 )
 from tests.unit.working_memory.helpers import NOTE, call, in_threads, noted, started
@@ -53,9 +51,6 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
             return memory
 
         yield made
-
-
-begun = partial(create_working_memory, now=1_000)
 
 
 def told(answer: Any) -> Any:
@@ -103,6 +98,11 @@ def test_the_history_tells_of_the_newest_patches_the_newest_last(make: Make) -> 
     assert [one.operation_id for one in told(memory.history())] == ["b", "c"]
     third = told(memory.history())[-1]
     assert (third.revision, third.writer, third.changed_at) == (3, "model", 5_000)
+    assert third.operations == ("add-observation",)
+    (change,) = third.changes
+    assert (change.list, change.kind, change.id, change.before) == (
+        "observations", "added", "observations-3-0", None
+    )  # fmt: skip
 
 
 def test_the_newest_hundred_patches_are_told_of_unless_fewer_are_asked_for(make: Make) -> None:
@@ -121,11 +121,12 @@ def test_the_newest_hundred_patches_are_told_of_unless_fewer_are_asked_for(make:
 
 
 def test_a_clock_that_goes_back_does_not_take_a_change_back_in_time(make: Make) -> None:
-    times = iter([9_000, 4_000])
+    times = iter([9_000, 2_000, 500, 9_001])
     memory = make(clock=lambda: next(times))
-    assert [told(memory.apply(noted(text, n))).snapshot.updated_at for n, text in enumerate("ab")] == [
-        9_000
-    ] * 2
+    changed_at = [told(memory.apply(noted(str(n), n))).snapshot.updated_at for n in range(4)]
+    assert changed_at == [9_000, 9_000, 9_000, 9_001]
+    assert [item.updated_at for item in told(memory.current()).observations] == changed_at
+    assert [one.changed_at for one in told(memory.history())] == changed_at
 
 
 @pytest.mark.parametrize("time", [None, 1.5, True, "now", -1, float("nan")])
@@ -180,7 +181,7 @@ def test_the_clock_and_the_maker_of_ids_may_use_the_handle_that_asks_them(make: 
             assert told(memory.apply(noted("inner", 0))).status == "applied"
         return f"{of}/{revision}/{index}"
 
-    memory = make(clock=lambda: told(memory.current()).updated_at + 1, generate_id=generate_id)
+    memory: Made = make(clock=lambda: told(memory.current()).updated_at + 1, generate_id=generate_id)
     outcomes: list[PatchOutcome] = []
     in_threads(lambda: outcomes.append(told(memory.apply(noted("outer", 0)))))
     (outer,) = outcomes
@@ -212,11 +213,13 @@ def test_writers_that_race_lose_no_patch_and_apply_none_twice(make: Make) -> Non
                 assert outcome.reason == "stale-revision"
 
     in_threads(*(partial(write, worker) for worker in range(4)))
-    snapshot = told(memory.current())
-    assert sorted(item.text for item in snapshot.observations) == sorted(
-        f"{worker}/{turn}" for worker in range(4) for turn in range(6)
-    )
-    assert (snapshot.revision, len(told(memory.history()))) == (24, 24)
+    snapshot, history = told(memory.current()), told(memory.history())
+    assert [one.revision for one in history] == list(range(1, 25))
+    for worker in range(4):
+        mine = [one.operation_id for one in history if one.operation_id.startswith(str(worker))]
+        assert mine == [f"{worker}/{turn}" for turn in range(6)]
+    assert [item.text for item in snapshot.observations] == [one.operation_id for one in history]
+    assert snapshot.revision == 24
 
 
 def test_the_same_patch_from_several_threads_is_applied_once(make: Make) -> None:
@@ -229,40 +232,3 @@ def test_the_models_tools_read_and_write_it(make: Make) -> None:
     read, add, _ = working_memory_tools(memory=make())
     assert call(add, {"items": [NOTE]})["status"] == "applied"
     assert NOTE["text"] in json.dumps(call(read, {}))
-
-
-def test_a_database_holds_one_for_each_scope_beside_the_memories(tmp_path: Path) -> None:
-    path, long = tmp_path / "memories.db", "長" * 256
-    store = SqlMemoryStore(path)
-    first = SqlWorkingMemory(store, "a", start=begun(scope="a"))
-    second = SqlWorkingMemory(store, long, start=begun(scope=long))
-    told(first.apply(noted("of a", 0)))
-    assert told(second.current()).revision == 0
-    store.close()
-    again = SqlWorkingMemory(path, "a", start=begun(scope="a", goal="Another start is not looked at."))
-    assert [item.text for item in told(again.current()).observations] == ["of a"]
-    assert len(told(again.history())) == 1
-    again.close()
-
-
-def test_one_that_was_never_begun_needs_a_start_of_its_scope(tmp_path: Path) -> None:
-    memory = SqlWorkingMemory(tmp_path / "memories.db", "task")
-    for ask in (memory.current, lambda: memory.apply(noted("a", 0))):
-        with pytest.raises(InvalidRequestError, match="no working memory of the scope 'task'"):
-            told(ask())
-    assert told(memory.history()) == ()
-    memory.close()
-    with pytest.raises(InvalidInputError, match="scope"):
-        SqlWorkingMemory(tmp_path / "memories.db", "task", start=begun(scope="other"))
-    with pytest.raises(InvalidInputError, match="scope"):
-        SqlWorkingMemory(tmp_path / "memories.db", "")
-
-
-def test_a_row_that_was_damaged_is_told_without_its_text(tmp_path: Path) -> None:
-    memory = SqlWorkingMemory(tmp_path / "memories.db", "a", start=begun(scope="a"))
-    told(memory.current())
-    with memory.database.writing() as connection:
-        connection.execute(WORKING_MEMORIES.update().values(body='{"secret": 1}'))
-    with pytest.raises(StoreError, match="The working memory 'a'"):
-        told(memory.current())
-    memory.close()
