@@ -9,7 +9,7 @@ from collections.abc import Callable
 from playground.errors import DocumentError
 from playground.retrieval.signatures import binary_kind
 
-__all__ = ["UNSTORABLE", "decode", "replace_unstorable"]
+__all__ = ["UNSTORABLE", "decode", "replace_unstorable", "warn_of_replaced"]
 
 DETECTION_SAMPLE = 256 * 1024  # bytes that charset detection looks at; the whole file is decoded strictly
 FEW_LETTERS = 16  # bytes above ASCII; fewer do not tell one code page from another
@@ -51,9 +51,14 @@ def decode(name: str, data: bytes, warn: Callable[[str], None]) -> str:
 def replace_unstorable(text: str, warn: Callable[[str], None]) -> str:
     """Replace NUL and lone surrogates by U+FFFD, because no database takes them; offsets stay the same."""
     clean, count = UNSTORABLE.subn("\ufffd", text)
+    warn_of_replaced(count, warn)
+    return clean
+
+
+def warn_of_replaced(count: int, warn: Callable[[str], None]) -> None:
+    """Say how many characters of a file no database takes, if there are any."""
     if count:
         warn(f"{count:,} NUL or lone surrogate characters were replaced by U+FFFD.")
-    return clean
 
 
 def _decoded(name: str, data: bytes, warn: Callable[[str], None]) -> str:

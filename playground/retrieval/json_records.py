@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from playground.errors import DocumentError
-from playground.retrieval.decoding import replace_unstorable
+from playground.retrieval.decoding import UNSTORABLE, warn_of_replaced
 
 __all__ = ["DEPTH_LIMIT", "JsonRecord", "looks_like_records", "read_json_records", "replaced_everywhere"]
 
@@ -58,26 +58,27 @@ def read_json_records(
         DocumentError: When the file is not JSON, nests deeper than ``DEPTH_LIMIT``, or a record has no text.
     """
     values = _lines(name, text) if media_type == _JSON_LINES else _whole(name, text)
-    notes: dict[str, None] = {}
+    counts: list[int] = []
     records = tuple(
-        _record(name, position, where, value, notes.setdefault)
-        for position, (where, value) in enumerate(values)
+        _record(name, position, where, value, counts.append) for position, (where, value) in enumerate(values)
     )
-    for note in notes:
-        warn(note)
+    warn_of_replaced(sum(counts), warn)
     if not records:
         raise DocumentError(f"{name} holds no record.", remedy="Add at least one object with text.", name=name)
     return records
 
 
-def replaced_everywhere(value: Any, warn: Callable[[str], Any]) -> Any:
-    """Return a JSON value with ``replace_unstorable`` done to every text and key in it."""
+def replaced_everywhere(value: Any, count: Callable[[int], object]) -> Any:
+    """Return a JSON value whose texts and keys every store can hold; tells of each how much was replaced."""
     if isinstance(value, str):
-        return replace_unstorable(value, warn)
+        clean, replaced = UNSTORABLE.subn("\ufffd", value)
+        count(replaced)
+        return clean
     if isinstance(value, dict):
-        return {replaced_everywhere(key, warn): replaced_everywhere(item, warn) for key, item in value.items()}
+        pairs = ([replaced_everywhere(part, count) for part in pair] for pair in value.items())
+        return dict(pairs)
     if isinstance(value, list):
-        return [replaced_everywhere(item, warn) for item in value]
+        return [replaced_everywhere(item, count) for item in value]
     return value
 
 
@@ -94,7 +95,7 @@ def _lines(name: str, text: str) -> list[tuple[str, Any]]:
     return [(f"line {number}", _parse(name, line, f"line {number}: ")) for number, line in numbered if line]
 
 
-def _record(name: str, position: int, where: str, value: Any, warn: Callable[[str], Any]) -> JsonRecord:
+def _record(name: str, position: int, where: str, value: Any, count: Callable[[int], object]) -> JsonRecord:
     if not _is_record(value):
         raise DocumentError(
             f"{name}, {where}: there is no text.",
@@ -103,7 +104,7 @@ def _record(name: str, position: int, where: str, value: Any, warn: Callable[[st
         )
     if _depth_exceeds(value, DEPTH_LIMIT):
         raise _too_deep(name, f"{where}: ")
-    clean = replaced_everywhere(value, warn)
+    clean = replaced_everywhere(value, count)
     text_field = _text_field(clean)
     identifier = clean.get("id")
     has_id = isinstance(identifier, str | int) and not isinstance(identifier, bool) and identifier != ""

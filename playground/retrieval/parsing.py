@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from playground.errors import DocumentError
+from playground.retrieval.decoding import warn_of_replaced
 from playground.retrieval.json_records import JsonRecord, replaced_everywhere
 from playground.retrieval.parsing_frames import read_frame, write_frame
 
@@ -72,10 +73,9 @@ class Parser:
             raise DocumentError(answer["problem"], remedy=answer["remedy"], name=name)
         for warning in answer["warnings"]:
             warn(warning)
-        notes: dict[str, None] = {}
-        clean = replaced_everywhere(answer["records"], notes.setdefault)
-        for note in notes:
-            warn(note)
+        counts: list[int] = []
+        clean = replaced_everywhere(answer["records"], counts.append)
+        warn_of_replaced(sum(counts), warn)
         return tuple(
             JsonRecord(position, text, id=identifier, title=title, meta=meta)
             for position, text, identifier, title, meta in clean

@@ -73,8 +73,15 @@ def test_lone_surrogates_from_json_are_replaced_everywhere_and_warned_of() -> No
     assert document.text == "a\ufffdb\ufffdc"
     assert document.title == "t\ufffd"
     assert document.meta == {"tags": ["\ufffd"]}
-    assert result.warnings
+    assert [warning.message.split()[0] for warning in result.warnings] == ["4"]
     document.text.encode()
+
+
+def test_what_was_replaced_in_the_records_of_a_file_is_counted_together() -> None:
+    lines = b'{"text": "a\\u0000b"}\n{"text": "c\\ud800d"}\n{"text": "sound"}\n'
+    result = load_documents([("a.jsonl", lines)])
+    assert [document.text for document in result.documents] == ["a\ufffdb", "c\ufffdd", "sound"]
+    assert [warning.message.split()[0] for warning in result.warnings] == ["2"]
 
 
 @pytest.mark.parametrize(

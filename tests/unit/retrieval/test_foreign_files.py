@@ -284,6 +284,14 @@ def test_nul_characters_in_foreign_files_are_replaced_and_warned_of() -> None:
     assert len(result.warnings) == 2
 
 
+def test_what_was_replaced_in_the_records_that_a_parser_gives_is_counted_together() -> None:
+    warnings: list[str] = []
+    with parsing.Parser() as parser:
+        records = parser.read("a.csv", CSV, b"id,text\n1,a\0b\n2,c\0d\n", warnings.append)
+    assert [record.text for record in records] == ["a\ufffdb", "c\ufffdd"]
+    assert [warning.split()[0] for warning in warnings] == ["2"]
+
+
 def test_a_page_under_another_name_is_read_as_a_page_with_a_warning() -> None:
     result = load_documents([("a.txt", b"<!doctype html><title>T</title><p>x")])
     assert (result.documents[0].title, result.documents[0].text) == ("T", "x")
