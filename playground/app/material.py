@@ -1,8 +1,8 @@
-"""Projects as one session sees them: a sample, and what the session added to it.
+"""Projects as one session sees them: a sample, and what the session changed in it.
 
-Session state holds digests only. The projects lie on a shelf of the process, one for each project a session
-changed, however often it does; the shelf is bounded, the least recently used first to go, and a session whose
-project went sees the sample again.
+Session state says only whose projects are the session's. They lie on a shelf of the process, one for each
+project a session changed, however often it does; the shelf is bounded, the least recently used first to go, and
+a session whose project went sees the sample again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from playground.workspace import Project
 
 __all__ = ["discard", "keep", "own_project"]
 
-MATERIAL = "material"  # session state: project name -> digest of what the session made of it
 OWNER = "material_owner"  # session state: whose projects on the shelf are this session's
 SHELF_SIZE = 32  # projects; parts that were not changed are shared with the sample
 
@@ -41,25 +40,24 @@ class _Shelf:
                 self._projects.move_to_end((owner, name))
             return self._projects.get((owner, name))
 
+    def drop(self, owner: str, name: str) -> None:
+        with self._lock:
+            self._projects.pop((owner, name), None)
+
 
 def own_project(name: str) -> Project | None:
-    """Return what this session made of a project; ``None`` when it added nothing."""
-    digest = st.session_state.get(MATERIAL, {}).get(name)
-    project = _shelf().get(_owner(), name) if digest else None
-    return project if project is not None and project.digest == digest else None
+    """Return what this session made of a project; ``None`` when it changed nothing, or its project went."""
+    return _shelf().get(_owner(), name)
 
 
 def keep(project: Project) -> None:
     """Make this the session's version of the project of that name."""
     _shelf().put(_owner(), project)
-    st.session_state[MATERIAL] = {**st.session_state.get(MATERIAL, {}), project.name: project.digest}
 
 
 def discard(name: str) -> None:
     """Go back to the project as it came."""
-    st.session_state[MATERIAL] = {
-        other: digest for other, digest in st.session_state.get(MATERIAL, {}).items() if other != name
-    }
+    _shelf().drop(_owner(), name)
 
 
 def _owner() -> str:

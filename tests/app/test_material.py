@@ -19,6 +19,8 @@ def _script() -> None:
         discard(name)
     own = own_project("mine")
     st.text(own.digest if own else "as it came")
+    for name, value in st.session_state.items():
+        st.text(f"{name}: {type(value).__name__}")
 
 
 def _app() -> AppTest:
@@ -33,17 +35,27 @@ def _with(app: AppTest, **state: tuple[str, ...]) -> str:
     return str(app.text[0].value)
 
 
-def test_a_session_sees_what_it_added_until_it_discards_it() -> None:
+def test_a_session_sees_what_it_changed_until_it_discards_it() -> None:
     app = _app()
     assert _with(app) == "as it came"
     assert _with(app, to_keep=("mine",)) == "sha256:mine"
     assert _with(app) == "sha256:mine"
     assert _with(app, to_discard=("mine",)) == "as it came"
+    assert _with(app, to_discard=("mine",)) == "as it came"
+    assert _with(app, to_keep=("mine",)) == "sha256:mine"
 
 
 def test_another_session_sees_the_project_as_it_came() -> None:
     assert _with(_app(), to_keep=("mine",)) == "sha256:mine"
     assert _with(_app()) == "as it came"
+
+
+def test_a_session_discards_its_own_project_only() -> None:
+    other, app = _app(), _app()
+    _with(other, to_keep=("mine",))
+    assert _with(app, to_keep=("mine", "yours"), to_discard=("yours",)) == "sha256:mine"
+    assert _with(app, to_discard=("mine",)) == "as it came"
+    assert _with(other) == "sha256:mine"
 
 
 def test_the_least_recently_used_project_goes_first_when_the_shelf_is_full() -> None:
@@ -62,8 +74,7 @@ def test_a_session_that_changes_its_project_often_takes_no_other_sessions_place(
     assert _with(other) == "sha256:mine"
 
 
-def test_session_state_holds_digests_only() -> None:
+def test_session_state_holds_a_name_and_no_project() -> None:
     app = _app()
     _with(app, to_keep=("mine",))
-    assert app.session_state["material"] == {"mine": "sha256:mine"}
-    assert isinstance(app.session_state["material_owner"], str)
+    assert [text.value for text in app.text[1:]] == ["material_owner: str"]
