@@ -15,6 +15,7 @@ from playground.app.roles import ROLE, ROLES, role, settle_role
 from playground.app.services import Compiled
 from playground.app.sidebar import open_project
 from playground.app.state import pick, selected
+from playground.compiler.explain import line_turns
 from playground.views.palette import Slot
 from playground.views.working_memory import ItemRow, WorkingMemoryView
 from playground.views.working_memory_fill import FillView, fill_view
@@ -126,7 +127,10 @@ def history_panel(project: Project) -> None:
 
 def filled(found: Compiled | None) -> FillView | None:
     """Return the order of filling in the present compile, if there is one."""
-    return fill_view(found.package.manifest, found.retrieval.texts) if found else None
+    if found is None:
+        return None
+    turns = line_turns(found.offers, found.package)
+    return fill_view(found.package.manifest, turns, found.retrieval.texts)
 
 
 def shown_item(view: WorkingMemoryView) -> ItemRow | None:

@@ -24,7 +24,7 @@ from playground.compiler.values import ContextPackage
 from playground.errors import InvalidInputError
 from playground.values import shown
 
-__all__ = ["Binding", "Counterpart", "Explanation", "PassTurn", "binding_constraint", "explain"]
+__all__ = ["Binding", "Counterpart", "Explanation", "PassTurn", "binding_constraint", "explain", "line_turns"]
 
 Record = tuple[str, str]
 
@@ -147,6 +147,24 @@ def explain(inputs: CompileInputs | Offers, package: ContextPackage, record: Rec
     )
 
 
+def line_turns(inputs: CompileInputs | Offers, package: ContextPackage) -> tuple[PassTurn | None, ...]:
+    """Return the turn of each line of working memory, as ``explain`` tells it; ``None`` for a mandatory one.
+
+    In the order of the manifest's entries. O(n): that the package is one of these inputs is not compiled again.
+
+    Raises:
+        InvalidInputError: When the inputs or the package are something else, or hold other entries.
+    """
+    offers = offers_of(inputs, package)
+    budget = package.manifest.budget.knobs()
+    selection = select(offers, budget)
+    outcome = Outcome(offers, budget, selection)
+    return tuple(
+        None if line.mandatory else _told(offers, outcome.line_turn(number), selection.line_tokens[number])
+        for number, line in enumerate(offers.memory.lines)
+    )
+
+
 def _entry_number(package: ContextPackage, record: Record | int) -> int:
     entries = package.manifest.entries
     if isinstance(record, int) and not isinstance(record, bool):
@@ -201,18 +219,18 @@ def _ranks(offers: Offers, piece: int) -> _Ranks:
 def _turns(offers: Offers, outcome: Outcome, selection: Selection, piece: int) -> dict[str, PassTurn]:
     """The turns that a contender had, by the name of their pass."""
     line = line_number(piece)
-
-    def told(turn: Turn, tokens: int) -> PassTurn:
-        before = tuple(record_of(offers, other) for other in turn.before)
-        return PassTurn(turn.room, turn.left, max(0, tokens - turn.left), before)
-
     if line is not None:
-        return {"allowance": told(outcome.line_turn(line), selection.line_tokens[line])}
+        return {"allowance": _told(offers, outcome.line_turn(line), selection.line_tokens[line])}
     tokens = offers.tokens[piece]
-    turns = {"share": told(outcome.share_turn(piece), tokens)}
+    turns = {"share": _told(offers, outcome.share_turn(piece), tokens)}
     if selection.reasons[piece] != "ranked":
-        turns["pool"] = told(outcome.pool_turn(piece), tokens)
+        turns["pool"] = _told(offers, outcome.pool_turn(piece), tokens)
     return turns
+
+
+def _told(offers: Offers, turn: Turn, tokens: int) -> PassTurn:
+    before = tuple(record_of(offers, other) for other in turn.before)
+    return PassTurn(turn.room, turn.left, max(0, tokens - turn.left), before)
 
 
 def _over_by(offers: Offers, selection: Selection, piece: int) -> int:
