@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,10 +124,8 @@ def test_a_history_with_more_changes_than_a_patch_can_make_is_damaged(demo: Proj
     file = folder / "working_memory_history.jsonl"
     line = json.loads(file.read_text())
     file.write_text(json.dumps({**line, "changes": [{"list": "goal", "kind": "added"}] * 50_000}) + "\n")
-    start = time.perf_counter()
     with pytest.raises(ProjectError, match=r"working_memory_history.jsonl, line 1: .*at most 256"):
         load_project(folder)
-    assert time.perf_counter() - start < 2
     file.write_text(json.dumps({**line, "operations": ["add-question"] * 17}) + "\n")
     with pytest.raises(ProjectError, match="at most 16"):
         load_project(folder)
