@@ -36,7 +36,6 @@ _Text = Annotated[
     AfterValidator(_not_blank),
 ]
 _Id = Annotated[str, Field(strict=True, min_length=1, max_length=ID_LENGTH)]
-_CallId = Annotated[str, Field(strict=True, min_length=1, max_length=ID_LENGTH)]
 
 # The optional fields that only some kinds of items, and some actions, have.
 _KIND_FIELDS = {"decision": {"rationale"}, "attempt": {"outcome", "detail"}}
@@ -64,7 +63,7 @@ class NewItem(ToolInput):
     """How it went; of an attempt only, in_progress when left out."""
     detail: _Text | None = None
     """What came of it or went wrong; of an attempt only."""
-    evidence: Annotated[list[_CallId], Field(max_length=SOURCES)] | None = None
+    evidence: Annotated[list[_Id], Field(max_length=SOURCES)] | None = None
     """Ids of earlier tool calls whose results support this."""
 
     @model_validator(mode="after")

@@ -6,15 +6,15 @@ Not pure: they ask and change a handle. They keep nothing themselves; what was r
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from playground.concurrency import called, until_done
 from playground.digests import text_digest
 from playground.errors import InvalidInputError, ToolExecutionError
 from playground.escaping import replace_surrogates
-from playground.tools import Tool, ToolContext, checked_path
+from playground.tools import TOOL_NAME, Tool, ToolContext, checked_path
 from playground.turns import Turns
 from playground.values import shown
 from playground.working_memory.evidence import Evidence
@@ -35,7 +35,6 @@ REMEDIES: Mapping[str, str] = {
     "operation-conflict": "A call with this id has written something else; send a new call.",
 }
 _Answer = TypeVar("_Answer")
-_PREFIX = re.compile("[a-zA-Z0-9_-]{1,57}")  # with the longest ending, _update, a tool name of 64 characters
 
 # What is of no use to a model; it would cost more tokens than the texts.
 _HIDDEN = {"revision", "sources", "updated_at"}
@@ -85,7 +84,8 @@ def working_memory_tools(
         raise InvalidInputError(
             f"The memory is {shown(memory)}.", remedy="Pass a handle with current() and apply(patch)."
         )
-    if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
+    # _update is the longest ending.
+    if not isinstance(prefix, str) or not (prefix and TOOL_NAME.fullmatch(f"{prefix}_update")):
         raise InvalidInputError(
             f"The prefix is {shown(prefix)}.", remedy="Use 1 to 57 letters, digits, underscores and hyphens."
         )
@@ -96,7 +96,7 @@ def working_memory_tools(
 
     async def read(data: Any, context: ToolContext) -> Mapping[str, Any]:
         wanted = ReadInput.read(data, tool=names[0])
-        return _readable(await _asked(context, _current, memory), wanted.sections or SECTIONS)
+        return _readable(await _asked(context, partial(_current, memory)), wanted.sections or SECTIONS)
 
     async def add(data: Any, context: ToolContext) -> Mapping[str, Any]:
         _check_owner(context, owner, tool=names[1])
@@ -104,25 +104,15 @@ def working_memory_tools(
         evidence = Evidence(context, tool=names[1])
         cited = [call_id for item in wanted.items for call_id in item.evidence or ()]
         operations = [item.operation(evidence.sources(item.evidence or ())) for item in wanted.items]
-
-        def check() -> None:
-            evidence.check(cited)
-
-        async def write() -> Mapping[str, Any]:
-            async with turns.turn():
-                return await _write(memory, operations, context, tool=names[1], field="items", check=check)
-
+        check = partial(evidence.check, cited)
+        write = partial(_write, turns, memory, operations, context, tool=names[1], field="items", check=check)
         return await _asked(context, write)
 
     async def update(data: Any, context: ToolContext) -> Mapping[str, Any]:
         _check_owner(context, owner, tool=names[2])
         wanted = UpdateInput.read(data, tool=names[2])
         operations = [change.operation() for change in wanted.changes]
-
-        async def write() -> Mapping[str, Any]:
-            async with turns.turn():
-                return await _write(memory, operations, context, tool=names[2], field="changes")
-
+        write = partial(_write, turns, memory, operations, context, tool=names[2], field="changes")
         return await _asked(context, write)
 
     return (
@@ -133,6 +123,7 @@ def working_memory_tools(
 
 
 async def _write(
+    turns: Turns,
     memory: WorkingMemoryHandle,
     operations: Sequence[Mapping[str, Any]],
     context: ToolContext,
@@ -142,35 +133,38 @@ async def _write(
     check: Callable[[], None] | None = None,
 ) -> Mapping[str, Any]:
     operation_id = _operation_id(tool, context)
-    for _ in range(TRIES):
-        context.raise_if_cancelled()
-        snapshot = await _current(memory)
-        # A call that comes again was checked when it came first; its history may have been compacted since.
-        if check is not None and all(record.operation_id != operation_id for record in snapshot.operations):
-            check()
-        patch = WorkingMemoryPatch(
-            operation_id=operation_id,
-            expected_revision=snapshot.revision,
-            writer="model",
-            operations=operations,
-        )
-        context.raise_if_cancelled()
-        match await called(memory.apply, patch):
-            case AppliedPatch(snapshot=WorkingMemorySnapshot() as after, ids=ids):
-                return {"status": "applied", "revision": after.revision, **({"ids": list(ids)} if ids else {})}
-            case DuplicatePatch(revision=revision):
-                return {"status": "duplicate", "revision": revision}
-            case RejectedPatch(reason="stale-revision"):
-                continue
-            case RejectedPatch(reason=reason, message=message, operation=number):
-                place = "" if number is None else f"{field}.{number}: "
-                raise ToolExecutionError(
-                    f"{place}{message}", remedy=REMEDIES.get(reason, ""), tool=tool, reason=reason
-                )
-            case other:
-                raise InvalidInputError(
-                    f"A working memory answered a patch with {shown(other)}.", remedy="Answer a PatchOutcome."
-                )
+    async with turns.turn():
+        for _ in range(TRIES):
+            context.raise_if_cancelled()
+            snapshot = await _current(memory)
+            # A call that comes again was checked when it came first; its history may have been compacted since.
+            if check is not None and all(record.operation_id != operation_id for record in snapshot.operations):
+                check()
+            patch = WorkingMemoryPatch(
+                operation_id=operation_id,
+                expected_revision=snapshot.revision,
+                writer="model",
+                operations=operations,
+            )
+            context.raise_if_cancelled()
+            match await called(memory.apply, patch):
+                case AppliedPatch(snapshot=WorkingMemorySnapshot() as after, ids=ids):
+                    made = {"ids": list(ids)} if ids else {}
+                    return {"status": "applied", "revision": after.revision, **made}
+                case DuplicatePatch(revision=revision):
+                    return {"status": "duplicate", "revision": revision}
+                case RejectedPatch(reason="stale-revision"):
+                    continue
+                case RejectedPatch(reason=reason, message=message, operation=number):
+                    place = "" if number is None else f"{field}.{number}: "
+                    raise ToolExecutionError(
+                        f"{place}{message}", remedy=REMEDIES.get(reason, ""), tool=tool, reason=reason
+                    )
+                case other:
+                    raise InvalidInputError(
+                        f"A working memory answered a patch with {shown(other)}.",
+                        remedy="Answer a PatchOutcome.",
+                    )
     raise ToolExecutionError(
         f"The working memory was changed by others at each of {TRIES} tries; nothing was written.",
         remedy="Call again.",
@@ -188,14 +182,12 @@ async def _current(memory: WorkingMemoryHandle) -> WorkingMemorySnapshot:
     return snapshot
 
 
-async def _asked(
-    context: ToolContext, ask: Callable[..., Coroutine[Any, Any, _Answer]], *arguments: Any
-) -> _Answer:
+async def _asked(context: ToolContext, ask: Callable[[], Coroutine[Any, Any, _Answer]]) -> _Answer:
     """Wait for an answer until the call is cancelled; a handle may hang, and what it does then it may end."""
     if context.signal is None:
-        return await ask(*arguments)
+        return await ask()
     context.signal.raise_if_cancelled()
-    task = asyncio.create_task(ask(*arguments))
+    task = asyncio.create_task(ask())
     try:
         await until_done([task], context.signal)
     finally:
@@ -223,14 +215,14 @@ def _check_owner(context: ToolContext, owner: tuple[str, ...], *, tool: str) -> 
 
 def _readable(snapshot: WorkingMemorySnapshot, sections: Sequence[str]) -> dict[str, Any]:
     whole = snapshot.model_dump(mode="python", include=set(SECTIONS), exclude=_UNREAD, exclude_none=True)
-    shown_sections = {name: _storable(whole.get(name)) for name in SECTIONS if name in sections}
+    shown_sections = {name: _encodable(whole.get(name)) for name in SECTIONS if name in sections}
     return {"revision": snapshot.revision, **shown_sections}
 
 
-def _storable(value: Any) -> Any:
+def _encodable(value: Any) -> Any:
     """Return data that has a UTF-8 form; half of a character stands as the request shows it."""
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, Mapping):
-        return {name: _storable(item) for name, item in value.items()}
-    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
+        return {name: _encodable(item) for name, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list | tuple) else value
