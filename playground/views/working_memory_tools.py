@@ -24,7 +24,10 @@ __all__ = [
     "answered",
     "failed",
     "parsed_input",
+    "patch_view",
+    "pretty",
     "sample_input",
+    "sample_patch",
     "tools_total",
     "tools_view",
 ]
@@ -66,7 +69,7 @@ def tools_view(tools: Sequence[Tool], estimator: TokenEstimator) -> tuple[ToolVi
         ToolView(
             name=tool.name,
             description=tool.description,
-            schema=pretty(tool.parameters),
+            schema=_shown(tool.parameters),
             total=_added(estimator.overhead([tool.schema()])),
         )
         for tool in tools
@@ -81,7 +84,7 @@ def patch_view() -> ToolView:
             "A patch as JSON, for any writer, revision and operation id: what every button and every tool "
             "comes to. Send one twice, for an old revision, or with an unknown item, and read the refusal."
         ),
-        schema=pretty(WorkingMemoryPatch.model_json_schema(by_alias=True)),
+        schema=_shown(WorkingMemoryPatch.model_json_schema(by_alias=True)),
         total="no tool of the model",
     )
 
@@ -154,7 +157,7 @@ def answered(tool: str, receipt: Mapping[str, Any]) -> Answer:
     """Return what a call gave."""
     status = receipt.get("status")
     title = f"{tool} answered" + (f": {status}" if isinstance(status, str) else "")
-    return Answer(title, pretty(receipt), failed=False)
+    return Answer(title, _shown(receipt), failed=False)
 
 
 def failed(tool: str, error: PlaygroundError, *, sent: str = "called") -> Answer:
@@ -172,12 +175,17 @@ def failed(tool: str, error: PlaygroundError, *, sent: str = "called") -> Answer
 
 
 def pretty(value: Any) -> str:
-    """Write a value as JSON for people, cut where it is very long.
+    """Write a value as JSON for people.
 
     Half a character becomes the escape that JSON has for it, so that an id that is sent back is still the id.
     """
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    text = text.encode("utf-8", "backslashreplace").decode()
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _shown(value: Any) -> str:
+    """Write a value as JSON that is only looked at, cut where it is very long."""
+    text = pretty(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\n…"
 
 

@@ -503,6 +503,17 @@ def test_the_last_patch_can_be_taken_and_sent_again(app: AppTest) -> None:
     assert notice(app).startswith("Applied: revision 2")
 
 
+def test_a_long_patch_is_taken_whole(app: AppTest) -> None:
+    app.segmented_control(key="tool_chosen").set_value("a patch by hand").run()
+    tasks = [{"title": str(at), "notes": "x" * 1_000} for at in range(64)]
+    listed = {"op": "set-tasks", "list": tasks}
+    call(app, "patch", {"operationId": "long", "expectedRevision": 0, "writer": "host", "operations": [listed]})
+    assert notice(app).startswith("Applied: revision 1")
+    app.button(key="tool_last_patch").click().run()
+    app.button(key="tool_run_patch").click().run()
+    assert notice(app).startswith("Applied before: duplicate")
+
+
 # Nothing yet
 
 

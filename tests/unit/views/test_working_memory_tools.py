@@ -110,6 +110,11 @@ def test_a_receipt_and_an_error_are_told_apart() -> None:
     assert failed("The patch", InvalidInputError("No."), sent="sent").title == "The patch was not sent"
 
 
-def test_json_for_people_holds_half_a_character_as_its_escape_and_has_an_end() -> None:
+def test_json_for_people_holds_half_a_character_as_its_escape() -> None:
     assert pretty({"a": "\ud83d"}) == '{\n  "a": "\\ud83d"\n}'
-    assert pretty("x" * 90_000).endswith("…")
+
+
+def test_an_answer_has_an_end_and_json_to_send_again_does_not() -> None:
+    long = {"text": "x" * 90_000}
+    assert answered("working_memory_read", long).body.endswith("…")
+    assert json.loads(pretty(long)) == long
