@@ -16,12 +16,13 @@ from playground.sources import Skill
 from playground.workspace.folder_exchange import exchange_folder
 from playground.workspace.project import FORMAT_VERSION, Project
 from playground.workspace.records import chunk_lines, document_to_json, memory_to_json
+from playground.workspace.working_memory import HISTORY_FILE
 
-__all__ = ["project_files", "save_project"]
+__all__ = ["OWN_FILES", "project_files", "save_project"]
 
 # Line breaks of YAML that are none of JSON, and characters that it refuses.
 _NOT_IN_YAML = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
-_OWN_FILES = frozenset(
+OWN_FILES = frozenset(
     {
         "project.json",
         "documents.jsonl",
@@ -32,11 +33,12 @@ _OWN_FILES = frozenset(
         "conversation.json",
         "tools.json",
         "working_memory.json",
-        "working_memory_history.jsonl",
+        HISTORY_FILE,
         "vectors.npz",
         "skills",
     }
 )
+"""What saving replaces in a project's folder; ``skills`` is a folder, all else are files."""
 
 
 def save_project(project: Project, folder: str | Path) -> Path:
@@ -108,7 +110,7 @@ def project_files(project: Project) -> dict[str, bytes]:
         files["working_memory.json"] = _indented(project.working_memory.to_json())
     if project.working_memory_history:
         lines = (revision.to_json() + "\n" for revision in project.working_memory_history)
-        files["working_memory_history.jsonl"] = "".join(lines).encode()
+        files[HISTORY_FILE] = "".join(lines).encode()
     if len(project.vectors):
         files["vectors.npz"] = project.vectors.to_bytes()
     for skill in project.skills:
@@ -189,7 +191,7 @@ def _keep_others(target: Path, fresh: Path, skills: Iterable[Skill]) -> None:
     """Carry over what this format does not know: licences, notes and the resources of skills that remain."""
     if target.is_dir():
         for path in target.iterdir():
-            if path.name not in _OWN_FILES:
+            if path.name not in OWN_FILES:
                 _copy(path, fresh / path.name)
         for path in target.glob("skills/*"):
             if path.is_file():

@@ -7,7 +7,6 @@ a clock.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from playground.workspace.project import Project
 
 __all__ = [
     "HISTORY_BYTES",
+    "HISTORY_FILE",
     "HISTORY_LIMIT",
     "ProjectMemory",
     "patch_project",
@@ -35,7 +35,7 @@ __all__ = [
 
 HISTORY_LIMIT = 100  # revisions; older ones are let go
 HISTORY_BYTES = 4 * 1024 * 1024  # of their JSON together; one patch of a full memory makes half a MiB at most
-_HISTORY_FILE = "working_memory_history.jsonl"
+HISTORY_FILE = "working_memory_history.jsonl"
 
 
 def start_working_memory(project: Project, *, goal: str | None = None, now: int) -> Project:
@@ -124,21 +124,21 @@ def working_memory_history(
 ) -> tuple[WorkingMemoryRevision, ...]:
     """Read the history file of a project folder; none when it is not there.
 
-    Only its end is read, as much as a history may have: what stands before was let go.
+    Only the lines at its end are parsed, as many as a history may have: what stands before was let go.
 
     Raises:
         ProjectError: When it is damaged or tells of revisions that the snapshot has not reached.
     """
     history = folder.lines(
-        _HISTORY_FILE,
-        lambda data: WorkingMemoryRevision.from_json(json.dumps(data)),
+        HISTORY_FILE,
+        WorkingMemoryRevision.recorded,
         newest=lambda lines: _newest([len(line.encode()) for line in lines]),
     )
     numbers = [revision.revision for revision in history]
     reached = 0 if snapshot is None else snapshot.revision
     if numbers != sorted(set(numbers)) or any(number > reached for number in numbers):
         raise folder.error(
-            f"{_HISTORY_FILE} does not go with working_memory.json: its revisions must rise and end at "
+            f"{HISTORY_FILE} does not go with working_memory.json: its revisions must rise and end at "
             f"{reached:,} at most.",
             "Correct the file, or delete it; only the history is lost with it.",
         )

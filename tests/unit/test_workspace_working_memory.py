@@ -14,15 +14,15 @@ from playground.scope import MemoryScope
 from playground.working_memory import AppliedPatch, WorkingMemoryPatch
 from playground.working_memory.handle import WorkingMemoryHandle
 from playground.workspace import Project, compile_project, load_project, load_sample, save_project
+from playground.workspace.saving import OWN_FILES
 from playground.workspace.working_memory import (
     HISTORY_BYTES,
+    HISTORY_FILE,
     HISTORY_LIMIT,
     ProjectMemory,
     patch_project,
     start_working_memory,
 )
-
-HISTORY = "working_memory_history.jsonl"
 
 
 def patch(project: Project, *operations: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_the_history_keeps_the_newest_revisions_that_have_four_mebibytes_of_json
     assert sum(sizes) <= HISTORY_BYTES < sum(sizes) + max(sizes)
     assert history[-1].revision == 30
     folder = save_project(changed, tmp_path / "saved")
-    file = folder / "working_memory_history.jsonl"
+    file = folder / HISTORY_FILE
     assert load_project(folder).working_memory_history == history
     older = history[0].to_json().replace(f'"revision":{history[0].revision}', '"revision":1', 1)
     file.write_text(f"{older}\n{file.read_text()}")
@@ -121,7 +121,7 @@ def test_the_history_keeps_the_newest_revisions_that_have_four_mebibytes_of_json
 
 def test_a_history_with_more_changes_than_a_patch_can_make_is_damaged(demo: Project, tmp_path: Path) -> None:
     folder = save_project(observed(demo), tmp_path / "saved")
-    file = folder / "working_memory_history.jsonl"
+    file = folder / HISTORY_FILE
     line = json.loads(file.read_text())
     file.write_text(json.dumps({**line, "changes": [{"list": "goal", "kind": "added"}] * 50_000}) + "\n")
     with pytest.raises(ProjectError, match=r"working_memory_history.jsonl, line 1: .*at most 256"):
@@ -143,22 +143,7 @@ def test_the_largest_patch_that_there_can_be_goes_into_the_history(demo: Project
 
 
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b" \n"])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "project.json",
-        "documents.jsonl",
-        "chunks.jsonl",
-        "memories.jsonl",
-        "chats.jsonl",
-        "scenarios.jsonl",
-        "conversation.json",
-        "tools.json",
-        "working_memory.json",
-        "working_memory_history.jsonl",
-        "vectors.npz",
-    ],
-)
+@pytest.mark.parametrize("name", sorted(OWN_FILES - {"skills"}))
 def test_a_file_that_lost_its_content_is_damaged_and_not_a_part_that_is_not_there(
     demo: Project, tmp_path: Path, name: str, content: bytes
 ) -> None:
@@ -219,7 +204,7 @@ def test_memory_and_history_are_saved_and_loaded_without_loss(demo: Project, tmp
     assert loaded.working_memory == changed.working_memory
     assert loaded.working_memory_history == changed.working_memory_history
     save_project(demo, folder)
-    assert not (folder / HISTORY).exists()
+    assert not (folder / HISTORY_FILE).exists()
 
 
 @pytest.mark.parametrize(
@@ -236,9 +221,9 @@ def test_a_damaged_history_is_named_with_a_remedy(
     demo: Project, tmp_path: Path, damage: Any, names: str
 ) -> None:
     folder = save_project(observed(observed(demo)), tmp_path / "saved")
-    file = folder / HISTORY
+    file = folder / HISTORY_FILE
     file.write_text(damage(file.read_text("utf-8")), encoding="utf-8")
-    with pytest.raises(ProjectError, match=HISTORY) as caught:
+    with pytest.raises(ProjectError, match=HISTORY_FILE) as caught:
         load_project(folder)
     assert names in str(caught.value)
     assert caught.value.remedy
@@ -247,7 +232,7 @@ def test_a_damaged_history_is_named_with_a_remedy(
 def test_another_history_is_another_digest_of_the_folder(demo: Project, tmp_path: Path) -> None:
     changed = observed(demo)
     with_it = load_project(save_project(changed, tmp_path / "saved")).digest
-    (tmp_path / "saved" / HISTORY).unlink()
+    (tmp_path / "saved" / HISTORY_FILE).unlink()
     loaded = load_project(tmp_path / "saved")
     assert loaded.working_memory_history == ()
     assert loaded.digest != with_it
@@ -255,7 +240,7 @@ def test_another_history_is_another_digest_of_the_folder(demo: Project, tmp_path
 
 def test_a_history_file_is_one_line_of_plain_json_a_revision(demo: Project, tmp_path: Path) -> None:
     folder = save_project(observed(observed(demo)), tmp_path / "saved")
-    lines = [json.loads(line) for line in (folder / HISTORY).read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for line in (folder / HISTORY_FILE).read_text("utf-8").splitlines()]
     assert [line["revision"] for line in lines] == [1, 2]
     assert lines[0]["changes"][0]["after"]["text"] == "Seen."
 
