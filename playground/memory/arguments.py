@@ -72,16 +72,14 @@ def checked_number(value: Any, name: str, *, most: float = math.inf) -> float:
     return number
 
 
-def checked_time(value: Any, name: str) -> int | None:
-    """Return a time in ms, or None.
+def checked_time(value: Any, name: str) -> int:
+    """Return a time in ms that a column of 64 bits and JSON keep exactly.
 
     Raises:
         InvalidInputError: For anything but a whole number.
     """
-    if value is None:
-        return None
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_WHOLE_NUMBER:
-        raise InvalidInputError(f"{name} is {shown(value)}.", remedy="Pass milliseconds since 1970, or None.")
+        raise InvalidInputError(f"{name} is {shown(value)}.", remedy="Pass milliseconds since 1970.")
     return value
 
 

@@ -259,7 +259,8 @@ class MemorySession:
         """
         if record_id is None and kinds is None and recorded_before is None:
             raise InvalidRequestError("Nothing says what to forget.", remedy="Give an id or a filter.")
-        wanted, before = checked_kinds(kinds), checked_time(recorded_before, "recorded_before")
+        wanted = checked_kinds(kinds)
+        before = None if recorded_before is None else checked_time(recorded_before, "recorded_before")
         records = {record.id: record for record in await self.store.list(scope=self.scope)}
         if record_id is None:
             chosen = [
@@ -331,8 +332,8 @@ class MemorySession:
         scope: MemoryScope | Mapping[str, Any] | None = None,
         include_hidden: bool = False,
     ) -> Sequence[tuple[MemoryRecord, MemoryRevision]]:
-        wanted, recorded_as_of = checked_kinds(kinds), checked_time(recorded_as_of, "recorded_as_of")
-        moment = self._clock() if recorded_as_of is None else recorded_as_of
+        wanted = checked_kinds(kinds)
+        moment = self._clock() if recorded_as_of is None else checked_time(recorded_as_of, "recorded_as_of")
         reach = self.scope if scope is None else narrow(self.scope, checked_scope(scope))
         found = []
         for record in await self.store.list(scope=reach):

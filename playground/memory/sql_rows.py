@@ -10,12 +10,13 @@ from typing import Any
 from sqlalchemy import Row
 
 from playground.errors import InvalidInputError, StoreError
+from playground.memory.arguments import checked_time
 from playground.memory.records import MemoryRecord, MemoryRevision, MemoryTombstone
 from playground.memory.sql_schema import SCOPE_COLUMNS, row_key
 from playground.scope import MemoryScope
-from playground.values import LARGEST_WHOLE_NUMBER, shown
+from playground.values import shown
 
-__all__ = ["checked_moment", "memory_row", "records", "revision_row", "tombstones"]
+__all__ = ["memory_row", "records", "revision_row", "tombstones"]
 
 
 def memory_row(record: MemoryRecord) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def revision_row(record_id: str, revision: MemoryRevision) -> dict[str, Any]:
     return {
         "key": row_key(record_id),
         "number": revision.revision,
-        "recorded_at": checked_moment(revision.recorded_at, "recorded_at"),
+        "recorded_at": checked_time(revision.recorded_at, "recorded_at"),
         "body": revision.model_copy(update={"embedding": None}).to_json(),
         "embedding": None if vector is None else struct.pack(f"<{len(vector)}d", *vector),
     }
@@ -61,17 +62,6 @@ def tombstones(rows: Iterable[Row[Any]]) -> list[MemoryTombstone]:
         )
         for some in _by_key(rows)
     ]
-
-
-def checked_moment(time: int, subject: str) -> int:
-    """Return a time in ms that a column of 64 bits and JSON keep exactly.
-
-    Raises:
-        InvalidInputError: For anything else.
-    """
-    if isinstance(time, bool) or not isinstance(time, int) or abs(time) > LARGEST_WHOLE_NUMBER:
-        raise InvalidInputError(f"{subject} is {shown(time)}.", remedy="Pass milliseconds since 1970.")
-    return time
 
 
 def _by_key(rows: Iterable[Row[Any]]) -> list[Sequence[Row[Any]]]:

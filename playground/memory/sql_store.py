@@ -11,10 +11,11 @@ from sqlalchemy.exc import IntegrityError
 
 from playground.concurrency import in_thread
 from playground.errors import StaleRevisionError
+from playground.memory.arguments import checked_time
 from playground.memory.records import MemoryRecord, MemoryRevision, MemoryTombstone, check_storable
 from playground.memory.sql_engine import Database, open_database
 from playground.memory.sql_erasure import finish_erasure, is_pending, mark_pending
-from playground.memory.sql_rows import checked_moment, memory_row, records, revision_row, tombstones
+from playground.memory.sql_rows import memory_row, records, revision_row, tombstones
 from playground.memory.sql_schema import MEMORIES, REVISIONS, row_key
 from playground.memory.store import ErasedIds, id_taken, in_written_order, unknown_id
 from playground.scope import MemoryScope
@@ -64,19 +65,19 @@ class SqlMemoryStore:
     async def get(self, record_id: str, *, scope: MemoryScope) -> MemoryRecord | None:
         """Return the record, or None."""
         check_storable(scope, record_id)
-        found = await in_thread(self._records, MEMORIES.c.key == row_key(record_id), *_matching(scope))
+        found = await in_thread(self._records, MEMORIES.c.key == row_key(record_id), *_alive(scope))
         return found[0] if found else None
 
     async def list(self, *, scope: MemoryScope) -> Sequence[MemoryRecord]:
         """Return the records of this scope; see ``MemoryStore.list``. O(n log n) in their revisions."""
         check_storable(scope)
-        return in_written_order(await in_thread(self._records, *_matching(scope)))
+        return in_written_order(await in_thread(self._records, *_alive(scope)))
 
     async def erase(self, record_ids: Iterable[str], *, scope: MemoryScope, at: int) -> ErasedIds:
         """Forget records; see ``MemoryStore.erase``. On SQLite the whole file is rewritten, O(size)."""
         chosen = sorted(set(record_ids))
         check_storable(scope, *chosen)
-        return await in_thread(self._erase, chosen, scope, checked_moment(at, "at"))
+        return await in_thread(self._erase, chosen, scope, checked_time(at, "at"))
 
     async def tombstones(self, *, scope: MemoryScope) -> Sequence[MemoryTombstone]:
         """Return what is left of forgotten records, by id."""
@@ -123,7 +124,7 @@ class SqlMemoryStore:
 
     def _records(self, *conditions: ColumnElement[bool]) -> Sequence[MemoryRecord]:
         with self.database.reading() as connection:
-            return self._read(connection, MEMORIES.c.forgotten_at.is_(None), *conditions)
+            return self._read(connection, *conditions)
 
     def _read(self, connection: Connection, *conditions: ColumnElement[bool]) -> Sequence[MemoryRecord]:
         return records(connection.execute(_joined(*conditions)).all(), store=self.database.name)

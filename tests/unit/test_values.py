@@ -275,6 +275,12 @@ def test_a_value_that_cannot_be_shown_is_refused_like_any_other(name: str, value
         ENTRY_POINTS[name](value)
 
 
+@pytest.mark.parametrize("time", [None, True, 1.5, "5", 2**53 + 1, -(2**53) - 1])
+def test_what_a_database_cannot_keep_as_a_time_is_refused(time: Any) -> None:
+    with pytest.raises(InvalidInputError, match="recorded_at is"):
+        checked_time(time, "recorded_at")
+
+
 def test_a_key_that_is_no_text_is_the_callers_mistake_at_any_depth() -> None:
     for data in ({5: "x"}, {"width": 1, None: 2}, {"width": 1, b"name": "x"}):
         with pytest.raises(InvalidInputError, match="no text"):
