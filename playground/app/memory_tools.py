@@ -181,7 +181,7 @@ def _call(project_name: str, verb: str, name: str, key: str) -> None:
     """Call one tool; a callback. What it changes holds in the session, as an edit does."""
     project = load_project(project_name)
     memory = ProjectMemory(project, now=now())
-    tools: tuple[Tool, ...] = working_memory_tools(memory=memory, prefix=PREFIX)
+    tools = {tool.name: tool for tool in working_memory_tools(memory=memory, prefix=PREFIX)}
     state = st.session_state
     state[SAMPLES].pop(verb, None)
     try:
@@ -191,7 +191,7 @@ def _call(project_name: str, verb: str, name: str, key: str) -> None:
             messages=project.messages,
             agent_path=() if state["tool_caller"] == CALLERS[0] else ("sub-agent",),
         )
-        receipt = run_sync(_awaited(tools[VERBS.index(verb)], str(state[key]), context))
+        receipt = run_sync(_awaited(tools[name], str(state[key]), context))
     except PlaygroundError as error:
         state[ANSWER] = failed(name, error)
     else:
