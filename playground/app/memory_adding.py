@@ -9,11 +9,11 @@ import streamlit as st
 
 from playground.app import markup
 from playground.app.memory_changes import changed, say
-from playground.app.memory_editor import ATTEMPTS, TASKS, TEXT_LIMIT, labelled
+from playground.app.memory_editor import ATTEMPTS, TASKS, TEXT_LIMIT
 from playground.app.roles import role
 from playground.escaping import replace_surrogates
 from playground.views.working_memory import NOUNS, ItemList, spaced
-from playground.views.working_memory_actions import with_task
+from playground.views.working_memory_actions import labelled, with_task
 from playground.views.working_memory_outcome import nothing_changed, nothing_entered
 from playground.working_memory import WorkingMemorySnapshot
 from playground.working_memory.items import DecisionStatus
@@ -77,7 +77,7 @@ def add_panel(snapshot: WorkingMemorySnapshot, *, project: str) -> None:
             )
             fields = _more(kind, name)
             st.button(
-                labelled(verb, operation),
+                labelled(verb, role(), operation),
                 key=f"add_button_{name}",
                 on_click=_add,
                 args=(project, snapshot, kind, f"add_text_{name}", fields),

@@ -10,12 +10,12 @@ from playground.app import markup, memory_markup
 from playground.app.memory_changes import change, say
 from playground.app.roles import role
 from playground.views.working_memory import ItemRow, spaced
-from playground.views.working_memory_actions import hindrance, item_actions, with_task
+from playground.views.working_memory_actions import item_actions, labelled, with_task
 from playground.views.working_memory_outcome import nothing_entered
 from playground.working_memory import WorkingMemorySnapshot
 from playground.working_memory.items import Outcome, TaskStatus
 
-__all__ = ["ATTEMPTS", "TASKS", "TEXT_LIMIT", "item_panel", "labelled"]
+__all__ = ["ATTEMPTS", "TASKS", "TEXT_LIMIT", "item_panel"]
 
 TEXT_LIMIT = 20_000  # characters that a box takes; what is too long for an item is the patch's to refuse
 ATTEMPTS: tuple[Outcome, ...] = get_args(Outcome)
@@ -47,12 +47,6 @@ def item_panel(row: ItemRow | None, snapshot: WorkingMemorySnapshot, *, project:
             _task_form(row, snapshot, project)
 
 
-def labelled(label: str, operation: str, row: ItemRow | None = None) -> str:
-    """Return a button's label with why the role may not press it."""
-    why = hindrance(role(), operation, row)
-    return f"{label} ({why})" if why else label
-
-
 def _answer_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
     name = f"{row.key}_{project}_{row.revision}"  # what is half-written outlasts the patches of others
 
@@ -73,7 +67,7 @@ def _answer_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) ->
             placeholder="The answer",
             label_visibility="collapsed",
         )
-        label = labelled("Answer", "answer-question", row)
+        label = labelled("Answer", role(), "answer-question", row)
         st.form_submit_button(label, key=f"answer_button_{name}", on_click=send)
 
 
@@ -106,7 +100,7 @@ def _attempt_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -
             format_func=spaced,
             label_visibility="collapsed",
         )
-        label = labelled("Say how it went", "update-attempt", row)
+        label = labelled("Say how it went", role(), "update-attempt", row)
         st.form_submit_button(label, key=f"attempt_button_{name}", on_click=send)
 
 
@@ -145,5 +139,5 @@ def _task_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> N
             placeholder="Notes",
             label_visibility="collapsed",
         )
-        label = labelled("Save the task", "set-tasks")
+        label = labelled("Save the task", role(), "set-tasks")
         st.form_submit_button(label, key=f"task_button_{name}", on_click=send)

@@ -81,6 +81,8 @@ class ItemRow:
     writer: Writer
     decided: bool
     """Whether the host has changed what a model wrote; then only the host may change it."""
+    open_to_model: bool
+    """Whether a model may change it."""
     revision: str
     """``revision 3``."""
     sources: str
@@ -223,6 +225,7 @@ def _made(
         more=((more[0], said),) if said else (),
         writer=item.writer,
         decided=item.decided_by is not None,
+        open_to_model=item.open_to_model,
         revision=f"revision {count(item.revision)}",
         sources=", ".join(map(_source, item.sources)),
         changed=moment(item.updated_at),

@@ -18,6 +18,7 @@ __all__ = [
     "ItemAction",
     "hindrance",
     "item_actions",
+    "labelled",
     "moved_task",
     "with_task",
     "without_task",
@@ -55,9 +56,15 @@ def hindrance(role: Writer, operation: str, row: ItemRow | None = None) -> str:
         return ""
     if operation in HOST_ONLY_OPERATIONS:
         return "host only"
-    if row is None or (row.writer == "model" and not row.decided):
+    if row is None or row.open_to_model:
         return ""
     return "not its own" if row.writer != "model" else DECIDED
+
+
+def labelled(label: str, role: Writer, operation: str, row: ItemRow | None = None) -> str:
+    """Return a button's label, with why the role may not press it: ``Accept (host only)``."""
+    why = hindrance(role, operation, row)
+    return f"{label} ({why})" if why else label
 
 
 def item_actions(row: ItemRow, *, role: Writer, tasks: TaskList | None) -> tuple[ItemAction, ...]:
@@ -72,8 +79,7 @@ def item_actions(row: ItemRow, *, role: Writer, tasks: TaskList | None) -> tuple
     def action(label: str, operation: Operation) -> ItemAction:
         # Which task is active is nobody's own: a model may say so of any.
         own = None if operation["op"] == "set-active-task" else row
-        why = hindrance(role, operation["op"], own)
-        return ItemAction(f"{label} ({why})" if why else label, operation)
+        return ItemAction(labelled(label, role, operation["op"], own), operation)
 
     return tuple(action(label, operation) for label, operation in _operations(row, tasks))
 

@@ -16,7 +16,7 @@ from playground.tokens import TokenEstimator
 from playground.tools import Tool
 from playground.views.words import plural
 from playground.working_memory import WorkingMemoryPatch, WorkingMemorySnapshot
-from playground.working_memory.items import MemoryItem, Writer
+from playground.working_memory.items import Writer
 
 __all__ = [
     "Answer",
@@ -117,11 +117,11 @@ def sample_input(verb: str, snapshot: WorkingMemorySnapshot) -> str:
             }
             return pretty({"items": [item]})
     for question in reversed(snapshot.questions):
-        if _own(question) and question.status != "dropped":
+        if question.open_to_model and question.status != "dropped":
             answer = {"action": "answer", "id": question.id, "answer": "Still to be found out."}
             return pretty({"changes": [answer]})
     items = (*snapshot.decisions, *snapshot.attempts, *snapshot.hypotheses, *snapshot.observations)
-    known = next((item.id for item in reversed(items) if _own(item)), NO_ID)
+    known = next((item.id for item in reversed(items) if item.open_to_model), NO_ID)
     return pretty({"changes": [{"action": "remove", "id": known}]})
 
 
@@ -191,7 +191,3 @@ def _shown(value: Any) -> str:
 
 def _added(tokens: int) -> str:
     return f"would add {plural(tokens, 'token')} to every request"
-
-
-def _own(item: MemoryItem) -> bool:
-    return item.writer == "model" and item.decided_by is None

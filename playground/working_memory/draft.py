@@ -137,7 +137,7 @@ class Draft:
         if item is None:
             raise Refusal("not-found", self._missing(item_id, lists))
         assert isinstance(item, MemoryItem)
-        if self._writer == "model" and (item.writer != "model" or item.decided_by is not None):
+        if self._writer == "model" and not item.open_to_model:
             whose = "was written by" if item.writer != "model" else "has been decided by"
             raise Refusal("forbidden", f"Item {shown(item_id)} {whose} the host; a model may not change it.")
         return item

@@ -73,6 +73,11 @@ class _Changed(RecordedValue):
     decided_by: Literal["host"] | None = None
     """Set when the host changed what a model had written; from then on only the host may change it."""
 
+    @property
+    def open_to_model(self) -> bool:
+        """Whether a model may change it: it wrote it, and the host has decided nothing about it."""
+        return self.writer == "model" and self.decided_by is None
+
 
 class Goal(_Changed):
     """What the task is for; the host sets it."""
