@@ -19,13 +19,12 @@ from playground.views.knob_action import (
     knob_name,
     knob_written,
     reach,
-    sentence_case,
     small,
     swaps_text,
 )
 from playground.views.knobs import KNOBS
 from playground.views.strip import LIMIT_NAMES
-from playground.views.words import Sentence
+from playground.views.words import Sentence, sentence_case
 
 __all__ = ["BindingRow", "BindingView", "binding_view"]
 

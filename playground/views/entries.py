@@ -8,11 +8,10 @@ import pandas as pd
 
 from playground.compiler.manifest import ContextManifest, ManifestEntry, Reason
 from playground.views.direction import without_overrides
-from playground.views.knob_action import sentence_case
 from playground.views.palette import Slot
 from playground.views.panes import Shown
 from playground.views.record_text import RecordTexts
-from playground.views.words import KIND_LABELS, entry_slot, plural
+from playground.views.words import KIND_LABELS, entry_slot, plural, sentence_case
 
 __all__ = ["EntriesTable", "entries_table"]
 

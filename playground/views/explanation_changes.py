@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from playground.compiler.changes import KnobChange
 from playground.compiler.explain import Explanation
 from playground.compiler.knobs import AnyKnob, Knob
-from playground.views.knob_action import Title, knob_name, sentence_case, small, swaps_text
+from playground.views.knob_action import Title, knob_name, small, swaps_text
 from playground.views.knobs import CANDIDATES, KNOBS, KnobSpec
-from playground.views.words import count
+from playground.views.words import count, sentence_case
 
 __all__ = ["ChangeRow", "ExplainedChanges", "applicable_changes", "change_rows", "explained_changes"]
 

@@ -14,7 +14,7 @@ from playground.compiler.knobs import SHARE_KNOBS, AnyKnob, Knob
 from playground.compiler.manifest import ContextManifest
 from playground.views.binding_trial import Record, Trial
 from playground.views.knobs import CANDIDATES, KNOBS, KnobName, effective_shares, position_for
-from playground.views.words import count
+from playground.views.words import count, sentence_case
 
 __all__ = [
     "KnobAction",
@@ -25,7 +25,6 @@ __all__ = [
     "knob_written",
     "nearest_action",
     "reach",
-    "sentence_case",
     "small",
     "swaps_text",
 ]
@@ -172,11 +171,6 @@ def knob_written(knob: Knob, positions: Mapping[Knob, float]) -> str:
 def small(name: str) -> str:
     """Return a name as it stands inside a sentence."""
     return name[0].lower() + name[1:]
-
-
-def sentence_case(text: str) -> str:
-    """Return a text as it stands at the start of a sentence."""
-    return text[:1].upper() + text[1:]
 
 
 def _set_knob(knob: Knob, position: float, positions: Mapping[Knob, float], *, note: str) -> KnobAction:

@@ -27,6 +27,7 @@ __all__ = [
     "percent",
     "plural",
     "score",
+    "sentence_case",
     "signed",
     "signed_percent",
 ]
@@ -96,6 +97,11 @@ def joined(names: Iterable[str]) -> str:
     """Join names for a sentence: ``a``, ``a and b``, ``a, b and c``."""
     *head, last = list(names) or [""]
     return f"{', '.join(head)} and {last}" if head else last
+
+
+def sentence_case(text: str) -> str:
+    """Return a text as it stands at the start of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def marked(text: str) -> Sentence:
