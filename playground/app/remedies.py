@@ -13,13 +13,13 @@ from playground.app.services import compiled
 from playground.errors import PlaygroundError
 from playground.views.notices import Notice, NoticeAction
 
-__all__ = ["tried"]
+__all__ = ["with_working_actions"]
 
 TRIED: Final = frozenset({"model", "window", "output"})
 """Controls whose buttons may lead from one error to the next."""
 
 
-def tried(notice: Notice) -> Notice:
+def with_working_actions(notice: Notice) -> Notice:
     """Return the notice without the buttons after which the present question would not compile either."""
     return replace(notice, actions=tuple(action for action in notice.actions if _compiles(action)))
 

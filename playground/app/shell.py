@@ -16,7 +16,7 @@ from playground.app.links import linked_notice
 from playground.app.navigation import PAGES, page_named
 from playground.app.notices import show_notice
 from playground.app.projects import load_project, project_names
-from playground.app.remedies import tried
+from playground.app.remedies import with_working_actions
 from playground.app.services import Compiled, Retrieval, compiled, loads_model
 from playground.app.sidebar import draw_sidebar
 from playground.app.style import apply_style
@@ -158,7 +158,7 @@ def _show_notices(now: Current) -> None:
         notices += failed_sources(now.compiled.package.manifest)
     with st.container(key="notices"):  # one place for any number of them, for the same reason
         for number, notice in enumerate(notice for notice in notices if notice is not None):
-            show_notice(tried(notice), key=str(number))
+            show_notice(with_working_actions(notice), key=str(number))
 
 
 def _error_notice(error: PlaygroundError, chosen: Settings | None) -> Notice:
