@@ -1,7 +1,8 @@
-"""The panes as Streamlit components: what a compile selected, working memory, and a document's text.
+"""The panes as Streamlit components: what a compile selected, tables, working memory and a document's text.
 
 JavaScript and CSS stand beside this file and are sent inline, so that a checkout and an installed package work
-alike. Data goes in as JSON and becomes text nodes only; a click or an arrow key comes back as a record key.
+alike. Data goes in as JSON and becomes text and attributes, never markup; a click or an arrow key comes back as
+the key of what it marks.
 """
 
 from playground.app.components.memory import fill_order, memory_items
