@@ -17,7 +17,7 @@ from playground.memory.records import MemoryRecord, MemoryRevision
 from playground.scope import MemoryScope
 from playground.values import RecordedValue, shown
 
-__all__ = ["HISTORY_FILE", "HistoryLine", "read_memories_folder", "write_memories_folder"]
+__all__ = ["HISTORY_FILE", "read_memories_folder", "write_memories_folder"]
 
 HISTORY_FILE = "history.jsonl"
 _REMEDY = "Mend it and import the folder again; the others were read."

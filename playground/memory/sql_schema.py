@@ -33,7 +33,6 @@ __all__ = [
     "MEMORIES",
     "PREFIX",
     "REVISIONS",
-    "SCHEMA_VERSION",
     "SCOPE_COLUMNS",
     "WORKING_MEMORIES",
     "WORKING_MEMORY_REVISIONS",

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from playground.errors import DocumentError
 
-__all__ = ["RATIO_LIMIT", "UNPACKED_LIMIT", "checked_names"]
+__all__ = ["checked_names"]
 
 RATIO_LIMIT = 100  # unpacked bytes for each packed one
 UNPACKED_LIMIT = 512 * 1024 * 1024  # bytes of all entries together

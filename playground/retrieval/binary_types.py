@@ -7,11 +7,10 @@ two is a mistake or a trick, and only its owner knows which.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from playground.errors import DocumentError
-from playground.retrieval.media_types import DOCX, PDF
+from playground.retrieval.media_types import DOCX, PDF, suffix_of
 from playground.retrieval.signatures import (
     LEGACY_OFFICE_FILE,
     PDF_FILE,
@@ -20,7 +19,7 @@ from playground.retrieval.signatures import (
     binary_kind,
 )
 
-__all__ = ["binary_type_of", "suffix_of"]
+__all__ = ["binary_type_of"]
 
 _PDF_HEAD = 1024  # bytes in which viewers look for the signature; mail gateways put lines before it
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")  # the stream of a protected Office document
@@ -84,11 +83,6 @@ def binary_type_of(name: str, data: bytes) -> str | None:
             name=name,
         )
     return None
-
-
-def suffix_of(name: str) -> str:
-    """Return the extension in lower case with its dot, empty where there is none."""
-    return PurePosixPath(name.replace("\\", "/")).suffix.lower()
 
 
 def _mismatch(suffix: str, kind: str) -> str:

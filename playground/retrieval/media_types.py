@@ -19,6 +19,7 @@ __all__ = [
     "TEXT",
     "looks_like_page",
     "media_type_of",
+    "suffix_of",
 ]
 
 MARKDOWN = "text/markdown"
@@ -67,7 +68,7 @@ def media_type_of(name: str, text: str, warn: Callable[[str], None]) -> str:
     A name that promises JSON, HTML or CSV is believed (a broken JSON file must not turn into prose); any other
     name gives way to content that parses as JSON records with text, or that begins as an HTML page does.
     """
-    suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
+    suffix = suffix_of(name)
     named = _BY_SUFFIX.get(suffix)
     if named in {JSON, JSON_LINES, HTML}:
         return named
@@ -80,3 +81,8 @@ def media_type_of(name: str, text: str, warn: Callable[[str], None]) -> str:
     if named is None:
         warn(f"Files of type {suffix} are read as plain text.")
     return named or TEXT
+
+
+def suffix_of(name: str) -> str:
+    """Return the extension in lower case with its dot, empty where there is none."""
+    return PurePosixPath(name.replace("\\", "/")).suffix.lower()

@@ -12,7 +12,7 @@ from playground.retrieval.json_records import JsonRecord
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
-__all__ = ["PAGE_LIMIT", "TEXT_LIMIT", "read_pdf"]
+__all__ = ["TEXT_LIMIT", "read_pdf"]
 
 PAGE_LIMIT = 20_000
 TEXT_LIMIT = 200_000_000  # characters of all pages: one page may be listed any number of times

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playground.working_memory.outcome import AppliedPatch
     from playground.working_memory.snapshot import WorkingMemorySnapshot
 
-__all__ = ["ChangedList", "ItemChange", "WorkingMemoryRevision", "revision_of", "snapshot_changes"]
+__all__ = ["ItemChange", "WorkingMemoryRevision", "revision_of", "snapshot_changes"]
 
 CHANGES = 256  # of one patch: a new list of tasks takes 64 away and brings 64, the others change one or two
 

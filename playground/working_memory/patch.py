@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field
 
 from playground.digests import text_digest
 from playground.errors import InvalidInputError
-from playground.fields import TextLength
+from playground.fields import LISTED, TextLength
 from playground.values import RecordedValue, shown
 from playground.working_memory.items import ID_LENGTH, Count, Writer
 from playground.working_memory.operations import OPERATIONS, NamedOperation, Operation
@@ -20,6 +20,19 @@ from playground.working_memory.operations import OPERATIONS, NamedOperation, Ope
 __all__ = ["MOST_OPERATIONS", "WorkingMemoryPatch"]
 
 MOST_OPERATIONS = 16  # of one patch
+
+
+def _few_and_known(operations: list[Any]) -> list[Any]:
+    # Before the fields are looked at: the message must not hold a foreign value whole, nor list all ops.
+    if not 1 <= len(operations) <= MOST_OPERATIONS:
+        raise InvalidInputError(f"{len(operations)} operations, not 1 to {MOST_OPERATIONS}")
+    for number, operation in enumerate(operations):
+        if isinstance(operation, NamedOperation):
+            continue
+        name = operation.get("op") if isinstance(operation, Mapping) else None
+        if not isinstance(name, str) or name not in OPERATIONS:
+            raise InvalidInputError(f"operation {number} has the unknown op {shown(name)}")
+    return operations
 
 
 class WorkingMemoryPatch(RecordedValue):
@@ -35,25 +48,10 @@ class WorkingMemoryPatch(RecordedValue):
     """The snapshot revision that the writer has read."""
     writer: Writer
     """Who asks for the change: ``host`` or ``model``."""
-    operations: tuple[Annotated[Operation, Field(discriminator="op")], ...]
+    operations: Annotated[
+        tuple[Annotated[Operation, Field(discriminator="op")], ...], BeforeValidator(_few_and_known), LISTED
+    ]
     """1 to 16 operations, in their order."""
-
-    @field_validator("operations", mode="before")
-    @classmethod
-    def _check_operations(cls, value: Any) -> Any:
-        # Before the fields are looked at: the message must not hold a foreign value whole, nor list all ops.
-        if not isinstance(value, list | tuple):
-            raise InvalidInputError("the operations are not a list")
-        value = [*value]  # a subclass may say what it likes of its length
-        if not 1 <= len(value) <= MOST_OPERATIONS:
-            raise InvalidInputError(f"{len(value)} operations, not 1 to {MOST_OPERATIONS}")
-        for number, operation in enumerate(value):
-            if isinstance(operation, NamedOperation):
-                continue
-            name = operation.get("op") if isinstance(operation, Mapping) else None
-            if not isinstance(name, str) or name not in OPERATIONS:
-                raise InvalidInputError(f"operation {number} has the unknown op {shown(name)}")
-        return value
 
     @property
     def digest(self) -> str:

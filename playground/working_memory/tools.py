@@ -26,7 +26,7 @@ from playground.working_memory.rendering import SECTIONS
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 from playground.working_memory.tool_input import AddInput, ReadInput, UpdateInput
 
-__all__ = ["TRIES", "working_memory_tools"]
+__all__ = ["working_memory_tools"]
 
 TRIES = 3  # of a write in all, when others write between its reading and its writing
 REMEDIES: Mapping[str, str] = {
