@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from playground.errors import InvalidInputError
+from playground.escaping import replace_surrogates
 from playground.messages import (
     ImagePart,
     Message,
@@ -37,7 +38,6 @@ __all__ = ["to_anthropic", "to_openai"]
 
 Json = dict[str, Any]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w=.-]+)*;base64,(?P<data>.*)", re.DOTALL)
 # First bytes of the file types that both APIs take.
 _SIGNATURES = (
@@ -282,7 +282,7 @@ def _plain(value: Any) -> Any:
 def _cleaned(value: Any) -> Any:
     match value:
         case str():
-            return _SURROGATE.sub("\ufffd", value)
+            return replace_surrogates(value)
         case float():
             return value if math.isfinite(value) else None
         case None | bool() | int():

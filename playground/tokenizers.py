@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from playground.errors import InvalidInputError
+from playground.escaping import replace_surrogates
 from playground.tokens import CHARACTERS_PER_TOKEN, TokenEstimator, message_tokens
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ SEGMENT = 8_192  # code points counted at once
 # Where both encodings end a token whatever stands around: anything before a blank, and a letter or digit
 # before a mark. The apostrophe is missing, it begins contractions, and so are combining marks.
 _CUT = re.compile(r".*(?:\S(?=[ \t])|[^\W_](?=[\s!-&(-/:-@\[-`{-~。、，；：！？]))", re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 # tiktoken's cache names a file by the SHA-1 of its address and checks the SHA-256 of its bytes.
 _CACHED = {
     "o200k_base": (
@@ -180,7 +180,7 @@ def estimator_error(estimator: TokenEstimator, tokenizer: Tokenizer, texts: Iter
 
 
 def _segments(text: str) -> Iterator[str]:
-    text = _SURROGATE.sub("\ufffd", text)
+    text = replace_surrogates(text)
     start = 0
     while len(text) - start > SEGMENT:
         found = _CUT.match(text, start, start + SEGMENT)

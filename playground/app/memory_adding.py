@@ -12,28 +12,21 @@ from playground.app.memory_changes import changed, say
 from playground.app.memory_editor import ATTEMPTS, TASKS, TEXT_LIMIT
 from playground.app.roles import role
 from playground.escaping import replace_surrogates
-from playground.views.working_memory import NOUNS, ItemList, spaced
-from playground.views.working_memory_actions import labelled, with_task
+from playground.views.working_memory import NOUNS, spaced
+from playground.views.working_memory_actions import ADDING, labelled, with_task
 from playground.views.working_memory_outcome import nothing_changed, nothing_entered
 from playground.working_memory import WorkingMemorySnapshot
 from playground.working_memory.items import DecisionStatus
+from playground.working_memory.tool_input import Section
 
 __all__ = ["add_panel"]
 
 DECISIONS: tuple[DecisionStatus, ...] = get_args(DecisionStatus)
-NAMES: dict[str, ItemList] = {
+NAMES: dict[str, Section] = {
     "Goal": "goal",
     **{names[0].capitalize(): name for name, names in NOUNS.items() if name != "goal"},
 }
-ADDING = {
-    "constraints": "add-constraint",
-    "decisions": "add-decision",
-    "questions": "add-question",
-    "attempts": "record-attempt",
-    "hypotheses": "add-hypothesis",
-    "observations": "add-observation",
-}
-PLACEHOLDERS: dict[ItemList, str] = {
+PLACEHOLDERS: dict[Section, str] = {
     "goal": "What the task is for",
     "constraints": "A rule that must be kept",
     "tasks": "What is to be done",
@@ -96,7 +89,7 @@ def _goal(snapshot: WorkingMemorySnapshot) -> str:
     return replace_surrogates(snapshot.goal.text) if snapshot.goal else ""
 
 
-def _more(kind: ItemList, name: str) -> dict[str, str]:
+def _more(kind: Section, name: str) -> dict[str, str]:
     """Show what a kind has beside its text, and return the keys of its controls by field."""
     said: tuple[str, str] | None = {
         "decisions": ("rationale", "Rationale"), "attempts": ("detail", "Detail"), "tasks": ("notes", "Notes"),
@@ -123,7 +116,7 @@ def _more(kind: ItemList, name: str) -> dict[str, str]:
 
 
 def _add(
-    project: str, snapshot: WorkingMemorySnapshot, kind: ItemList, text_key: str, fields: Mapping[str, str]
+    project: str, snapshot: WorkingMemorySnapshot, kind: Section, text_key: str, fields: Mapping[str, str]
 ) -> None:
     text = str(st.session_state[text_key])
     more = {field: str(st.session_state[key]) for field, key in fields.items()}

@@ -21,8 +21,10 @@ from playground.compiler.values import WORKING_MEMORY_SOURCE
 from playground.errors import PlaygroundError
 from playground.views.notices import Notice
 from playground.views.record_key import record_key
+from playground.views.working_memory_actions import ADDING
 from playground.views.working_memory_outcome import OUTCOME, outcome_notice, refusal
 from playground.working_memory import AppliedPatch, WorkingMemoryPatch
+from playground.working_memory.rendering import record_id
 from playground.workspace.working_memory import patch_project, start_working_memory
 
 __all__ = [
@@ -130,15 +132,6 @@ def now() -> int:
 
 
 def _mark(item_id: str, patch: WorkingMemoryPatch) -> None:
-    made = [operation.op for operation in patch.operations if operation.op in _MADE]
-    pick(record_key(WORKING_MEMORY_SOURCE, f"{_MADE[made[-1]]}/{item_id}"))
-
-
-_MADE = {
-    "add-constraint": "constraint",
-    "add-observation": "observation",
-    "add-hypothesis": "hypothesis",
-    "add-decision": "decision",
-    "add-question": "question",
-    "record-attempt": "attempt",
-}
+    lists = {operation: name for name, operation in ADDING.items()}
+    made = [lists[operation.op] for operation in patch.operations if operation.op in lists]
+    pick(record_key(WORKING_MEMORY_SOURCE, record_id(made[-1], item_id)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
 
 from playground.compiler.values import WORKING_MEMORY_SOURCE
 from playground.escaping import replace_surrogates
@@ -29,11 +28,12 @@ from playground.working_memory.items import (
     Task,
     Writer,
 )
+from playground.working_memory.rendering import record_id
+from playground.working_memory.tool_input import Section
 
 __all__ = [
     "DECIDED",
     "NOUNS",
-    "ItemList",
     "ItemRow",
     "MemorySection",
     "WorkingMemoryView",
@@ -42,10 +42,7 @@ __all__ = [
     "working_memory_view",
 ]
 
-ItemList = Literal[
-    "goal", "constraints", "tasks", "decisions", "questions", "attempts", "hypotheses", "observations"
-]
-NOUNS: dict[ItemList, tuple[str, str]] = {
+NOUNS: dict[Section, tuple[str, str]] = {
     "goal": ("goal", "goals"),
     "constraints": ("constraint", "constraints"),
     "tasks": ("task", "tasks"),
@@ -65,7 +62,7 @@ class ItemRow:
 
     key: str
     """The record's key, as charts and panes of other pages know it."""
-    list: ItemList
+    list: Section
     id: str
     """Empty for the goal; as it is, for patches, so that it may hold half a character."""
     status: str
@@ -113,7 +110,7 @@ class ItemRow:
 class MemorySection:
     """The items of one list."""
 
-    list: ItemList
+    list: Section
     title: str
     total: str
     """``2 of 64``: how many there are, and how many there may be."""
@@ -167,7 +164,7 @@ def spaced(word: str) -> str:
     return word.replace("_", " ")
 
 
-def _section(name: ItemList, found: Iterable[ItemRow]) -> MemorySection:
+def _section(name: Section, found: Iterable[ItemRow]) -> MemorySection:
     rows = tuple(found)
     title = "Goal" if name == "goal" else NOUNS[name][1].capitalize()
     total = "" if name == "goal" else f"{count(len(rows))} of {count(MOST[name])}"
@@ -187,7 +184,7 @@ def _tasks(snapshot: WorkingMemorySnapshot) -> Iterable[ItemRow]:
         )
 
 
-def _items(name: ItemList, items: Iterable[MemoryItem]) -> Iterable[ItemRow]:
+def _items(name: Section, items: Iterable[MemoryItem]) -> Iterable[ItemRow]:
     for item in items:
         match item:
             case DecisionItem():
@@ -203,7 +200,7 @@ def _items(name: ItemList, items: Iterable[MemoryItem]) -> Iterable[ItemRow]:
 
 
 def _made(
-    name: ItemList,
+    name: Section,
     item_id: str,
     item: Goal | MemoryItem | Task,
     text: str,
@@ -213,9 +210,8 @@ def _made(
     active: bool = False,
 ) -> ItemRow:
     text, said = replace_surrogates(text), replace_surrogates(more[1] or "")
-    record_id = f"{NOUNS[name][0]}/{item_id}" if item_id else name
     return ItemRow(
-        key=record_key(WORKING_MEMORY_SOURCE, record_id),
+        key=record_key(WORKING_MEMORY_SOURCE, record_id(name, item_id)),
         list=name,
         id=item_id,
         status=spaced(status),

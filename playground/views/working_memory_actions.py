@@ -12,8 +12,10 @@ from typing import Any, get_args
 from playground.views.working_memory import DECIDED, ItemRow
 from playground.working_memory.items import TaskList, Writer
 from playground.working_memory.operations import HOST_ONLY
+from playground.working_memory.tool_input import Section
 
 __all__ = [
+    "ADDING",
     "HOST_ONLY_OPERATIONS",
     "ItemAction",
     "hindrance",
@@ -26,6 +28,15 @@ __all__ = [
 
 Operation = Mapping[str, Any]
 """One operation as JSON data."""
+ADDING: dict[Section, str] = {
+    "constraints": "add-constraint",
+    "decisions": "add-decision",
+    "questions": "add-question",
+    "attempts": "record-attempt",
+    "hypotheses": "add-hypothesis",
+    "observations": "add-observation",
+}
+"""The operation that adds one item to a list; the goal and the tasks are set as a whole."""
 HOST_ONLY_OPERATIONS: frozenset[str] = frozenset(
     name for kind in HOST_ONLY for name in get_args(kind.model_fields["op"].annotation)
 )

@@ -20,11 +20,14 @@ from playground.escaping import escape_text, one_line
 from playground.working_memory.items import MemoryItem
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
-__all__ = ["SECTIONS", "MemoryLine", "memory_lines", "tail_close", "tail_open"]
+__all__ = ["SECTIONS", "MemoryLine", "memory_lines", "record_id", "tail_close", "tail_open"]
 
 SECTIONS = (
     "goal", "constraints", "tasks", "decisions", "questions", "attempts", "hypotheses", "observations",
 )  # fmt: skip
+_PREFIXES = dict(zip(SECTIONS, (
+    "goal", "constraint", "task", "decision", "question", "attempt", "hypothesis", "observation",
+), strict=True))  # fmt: skip
 PREAMBLE = (
     "This is your working memory as it stands now; it supersedes all copies above. Goal and constraints come "
     "from the host. Anything marked proposed has not been verified."
@@ -76,6 +79,16 @@ class MemoryLine:
         return "" if self.section == "goal" else f"</{self.section}>\n"
 
 
+def record_id(section: str, item_id: str = "") -> str:
+    """Return the record id of an item: ``decision/<id>``; ``goal`` for the goal, which has no id.
+
+    Args:
+        section: The section it stands in, one of ``SECTIONS``.
+        item_id: The item's own id.
+    """
+    return f"{_PREFIXES[section]}/{item_id}" if item_id else _PREFIXES[section]
+
+
 def tail_open(snapshot: WorkingMemorySnapshot) -> str:
     """Return the opening tag and the preamble, with their line ends."""
     return f'<deuz_working_memory revision="{snapshot.revision}">\n{PREAMBLE}\n'
@@ -100,25 +113,28 @@ def memory_lines(snapshot: WorkingMemorySnapshot) -> tuple[MemoryLine, ...]:
 def _lines(snapshot: WorkingMemorySnapshot) -> Iterator[MemoryLine]:
     if snapshot.goal is not None:
         text = snapshot.goal.text
-        yield MemoryLine("goal", "goal", text, f"<goal>{_escaped(text)}</goal>\n", snapshot.goal.revision, True)
+        rendered = f"<goal>{_escaped(text)}</goal>\n"
+        yield MemoryLine(record_id("goal"), "goal", text, rendered, snapshot.goal.revision, True)
     for item in snapshot.constraints:
-        yield _line("constraint", "constraints", item, mandatory=True)
+        yield _line("constraints", item, mandatory=True)
     active = snapshot.active_task
     tasks = snapshot.tasks.list if snapshot.tasks else ()
     for task in sorted(tasks, key=lambda task: task is not active):
         status = f"active, {task.status}" if task is active else task.status
         rendered = _rendered(task.id, task.title, status=status, notes=task.notes)
-        yield MemoryLine(f"task/{task.id}", "tasks", task.title, rendered, task.revision, task is active)
+        yield MemoryLine(
+            record_id("tasks", task.id), "tasks", task.title, rendered, task.revision, task is active
+        )
     for decision in _ordered(snapshot.decisions, [item.status for item in snapshot.decisions], _DECISIONS):
-        yield _line("decision", "decisions", decision, status=decision.status, rationale=decision.rationale)
+        yield _line("decisions", decision, status=decision.status, rationale=decision.rationale)
     for question in _ordered(snapshot.questions, [item.status for item in snapshot.questions], _QUESTIONS):
-        yield _line("question", "questions", question, status=question.status, answer=question.answer)
+        yield _line("questions", question, status=question.status, answer=question.answer)
     for attempt in _ordered(snapshot.attempts, [item.outcome for item in snapshot.attempts], _ATTEMPTS):
-        yield _line("attempt", "attempts", attempt, status=attempt.outcome, detail=attempt.detail)
+        yield _line("attempts", attempt, status=attempt.outcome, detail=attempt.detail)
     for hypothesis in _ordered(snapshot.hypotheses, [item.status for item in snapshot.hypotheses], _HYPOTHESES):
-        yield _line("hypothesis", "hypotheses", hypothesis, status=hypothesis.status)
+        yield _line("hypotheses", hypothesis, status=hypothesis.status)
     for observation in _ordered(snapshot.observations, [""] * len(snapshot.observations), ("",)):
-        yield _line("observation", "observations", observation)
+        yield _line("observations", observation)
 
 
 def _ordered(items: Sequence[_Item], states: Sequence[str], order: Sequence[str]) -> list[_Item]:
@@ -128,7 +144,6 @@ def _ordered(items: Sequence[_Item], states: Sequence[str], order: Sequence[str]
 
 
 def _line(
-    prefix: str,
     section: str,
     item: MemoryItem,
     *,
@@ -137,7 +152,8 @@ def _line(
     **more: str | None,
 ) -> MemoryLine:
     rendered = _rendered(item.id, item.text, status=status, **more)
-    return MemoryLine(f"{prefix}/{item.id}", section, item.text, rendered, item.revision, mandatory)
+    name = record_id(section, item.id)
+    return MemoryLine(name, section, item.text, rendered, item.revision, mandatory)
 
 
 def _rendered(item_id: str, text: str, *, status: str = "", **more: str | None) -> str:

@@ -1,4 +1,4 @@
-// What the three panes have in common: one root per mount, rebuilt only when its content changed.
+// What all panes have in common: one root per mount, rebuilt only when its content changed.
 // Nodes are made with createElement and textContent alone, so no record can become markup.
 
 const mounted = new WeakMap(); // shadow root -> state of the pane in it
