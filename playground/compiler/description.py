@@ -24,7 +24,8 @@ from playground.compiler.manifest import (
 from playground.compiler.offers import Offers
 from playground.compiler.rendering import WORKING_MEMORY_SOURCE
 from playground.compiler.selection import Selection
-from playground.compiler.values import ContextBlock, text_digest
+from playground.compiler.values import ContextBlock
+from playground.digests import text_digest
 
 __all__ = ["describe"]
 

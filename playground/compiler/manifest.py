@@ -14,7 +14,8 @@ from pydantic import ConfigDict, Field, field_serializer, field_validator, model
 
 from playground.compiler.budget import ContextBudget, ContextShares
 from playground.compiler.per_kind import PerKind
-from playground.compiler.values import Kind, SourceStatus, text_digest
+from playground.compiler.values import Kind, SourceStatus
+from playground.digests import text_digest
 from playground.errors import InvalidInputError, PlaygroundError
 from playground.redaction import MESSAGE_LENGTH, redact
 from playground.values import RecordedValue, of_type

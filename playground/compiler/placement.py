@@ -12,7 +12,8 @@ from typing import Any, overload
 
 from playground.compiler.manifest import ContextManifest, ManifestEntry
 from playground.compiler.rendering import CONTEXT_TAG
-from playground.compiler.values import ContextPackage, PlacedEntry, TextKey, text_digest
+from playground.compiler.values import ContextPackage, PlacedEntry, TextKey
+from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.escaping import escape_attribute
 from playground.messages import Message, TextPart, as_message, as_messages, listed, message_to_json

@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, Field
 
 from playground.cancel import CancelToken
 from playground.compiler.candidates import ContextCandidate, Provenance, in_rank_order
-from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.messages import Message
 from playground.scope import MemoryScope
@@ -38,7 +37,6 @@ __all__ = [
     "SourceStatus",
     "TextKey",
     "offers_mandatory",
-    "text_digest",
 ]
 
 Kind = Literal["memory", "rag", "transcript", "skills"]

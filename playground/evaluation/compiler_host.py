@@ -11,7 +11,8 @@ from playground.compiler.compiler import ContextCompiler
 from playground.compiler.placement import block_text, history_messages, request_messages
 from playground.compiler.refresh import DEFAULT_CONTEXT_REFRESH
 from playground.compiler.state import ContextCompilerState
-from playground.compiler.values import ContextPackage, text_digest
+from playground.compiler.values import ContextPackage
+from playground.digests import text_digest
 from playground.evaluation.hosts import TIME_LIMIT, Host
 from playground.evaluation.moments import Moment, Sent, Setting
 from playground.evaluation.world import World

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from playground.cancel import CancelToken
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.retrieval.embedding import Progress
 from playground.retrieval.index import Vectors
 from playground.retrieval.words import words

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.memory.records import MemoryRecord, MemoryRevision
 from playground.scope import MemoryScope

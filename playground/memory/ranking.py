@@ -9,8 +9,8 @@ from weakref import WeakSet
 
 import numpy as np
 
-from playground.compiler.values import text_digest
 from playground.concurrency import in_thread
+from playground.digests import text_digest
 from playground.retrieval.hits import Hit, ranked
 from playground.retrieval.index import ExactIndex
 from playground.retrieval.lexical import LexicalIndex

@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from playground.compiler.values import text_digest
 from playground.concurrency import in_thread
+from playground.digests import text_digest
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
 from playground.memory.arguments import checked_kinds, checked_number, checked_scope, checked_text, checked_time
 from playground.memory.recalled import Ranking, RecalledMemory, RecallResult

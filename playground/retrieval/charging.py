@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from playground.accounting import UNACCOUNTED_USAGE, Execution, OnWarning
 from playground.callbacks import call_quietly
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import ExecutionError, InvalidInputError, ends_execution
 from playground.retrieval.chunking import approximate_tokens
 from playground.retrieval.index import Vectors

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind, Provenance, text_digest
+from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind, Provenance
 from playground.concurrency import in_thread
+from playground.digests import text_digest
 from playground.errors import EmbeddingUnavailableError, InvalidInputError, InvalidRequestError
 from playground.memory.arguments import (
     checked_choices,

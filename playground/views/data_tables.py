@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.escaping import replace_surrogates
 from playground.sources.chats import positions_of
 from playground.views.direction import without_overrides

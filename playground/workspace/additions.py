@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import DocumentError, InvalidInputError, PlaygroundError
 from playground.memory import MemoryRecord, MemoryRevision
 from playground.retrieval.decoding import decode, replace_unstorable

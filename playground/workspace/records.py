@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.memory import MemoryRecord, MemoryRevision
 from playground.retrieval.chunking import Chunk

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pytest
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import InvalidInputError, InvalidRequestError, StaleRevisionError
 from playground.memory import (
     InMemoryMemoryStore,

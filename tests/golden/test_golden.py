@@ -21,7 +21,8 @@ from playground import (
     compile_context,
     create_working_memory,
 )
-from playground.compiler.values import PlacedEntry, text_digest
+from playground.compiler.values import PlacedEntry
+from playground.digests import text_digest
 from playground.messages import Message
 from playground.working_memory import WorkingMemorySnapshot
 

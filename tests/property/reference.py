@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from playground import ContextBudget, ContextCandidate, Provenance, SourceResult, TokenEstimator
 from playground.compiler import rendering
-from playground.compiler.values import KINDS, PlacedEntry, text_digest
+from playground.compiler.values import KINDS, PlacedEntry
+from playground.digests import text_digest
 from playground.messages import Message
 from playground.working_memory import WorkingMemorySnapshot, memory_lines
 from playground.working_memory import rendering as memory_rendering

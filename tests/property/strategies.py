@@ -18,7 +18,8 @@ from playground import (
     TokenEstimator,
     create_working_memory,
 )
-from playground.compiler.values import KINDS, PlacedEntry, text_digest
+from playground.compiler.values import KINDS, PlacedEntry
+from playground.digests import text_digest
 from playground.messages import Message
 from playground.tokenizers import load_tokenizer, tokenizer_estimator
 from playground.working_memory import WorkingMemorySnapshot

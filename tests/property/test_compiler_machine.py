@@ -30,7 +30,8 @@ from playground import (
     request_messages,
 )
 from playground.compiler.refresh import COMPACTION_SUMMARY
-from playground.compiler.values import Kind, PlacedEntry, text_digest
+from playground.compiler.values import Kind, PlacedEntry
+from playground.digests import text_digest
 from playground.messages import message_to_json
 from playground.working_memory import apply_working_memory_patch
 from tests.host import MODEL, TAIL_KEPT_MODEL, tasks

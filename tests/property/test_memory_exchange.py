@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.memory import MemoryRecord, MemoryRevision, MemoryScope, MemorySourceRef
 from playground.memory.jsonl import read_memories_jsonl, write_memories_jsonl
 from playground.memory.markdown_file import file_name

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 
 __all__ = ["PANE_HEIGHT", "Pick", "mount_pane", "pane_component", "row_fields"]
 

@@ -16,7 +16,8 @@ from playground.compiler.counterpart import Counterpart
 from playground.compiler.explain import Explanation, binding_constraint, explain
 from playground.compiler.knobs import KNOBS, Knob, with_knob
 from playground.compiler.offers import CompileInputs, Offers, prepare
-from playground.compiler.values import PlacedEntry, SourceResult, text_digest
+from playground.compiler.values import PlacedEntry, SourceResult
+from playground.digests import text_digest
 from playground.messages import Message
 from playground.working_memory import WorkingMemorySnapshot, create_working_memory
 from tests.builders import ONLY_RAG, offer, retrieval_frame_tokens, sized

@@ -14,7 +14,8 @@ from playground.compiler.placement import (
     without_blocks,
     without_records,
 )
-from playground.compiler.values import PlacedEntry, text_digest
+from playground.compiler.values import PlacedEntry
+from playground.digests import text_digest
 from playground.messages import Message, TextPart, as_message, message_to_json
 from tests.builders import compiled, offer, reasons
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import StaleRevisionError
 from playground.memory import (
     MemoryRecord,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.memory import (
     InMemoryMemoryStore,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.memory import MemoryRecord, MemoryRevision, MemoryScope, MemorySourceRef
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from playground.cancel import CancelToken
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import (
     EmbeddingUnavailableError,
     InvalidInputError,

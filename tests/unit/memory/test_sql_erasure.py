@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.memory import MemoryRecord, MemoryRevision, MemoryScope, SqlMemoryStore
 from playground.memory.sql_schema import REVISIONS
 from tests.postgres import PostgresServer

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 import playground.memory
-from playground.compiler.values import text_digest
+from playground.digests import text_digest
 from playground.errors import InvalidInputError, InvalidRequestError, StoreBusyError, StoreError
 from playground.memory import (
     ErasedIds,
