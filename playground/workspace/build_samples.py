@@ -30,7 +30,8 @@ DERIVED = ("chunks.jsonl", "vectors.npz")
 def embedded_texts(project: Project) -> tuple[str, ...]:
     """Return every text whose vector a project ships: what its sources search, and its questions.
 
-    Questions stand twice: as they are, and as the query that a compile makes of them.
+    Questions stand twice: as they are, and as the query that a compile makes of them. A labelled question that
+    says whom it is about makes another query where it is asked about them.
     """
     questions = [project.question, *(scenario.question for scenario in project.scenarios)]
     texts = [
@@ -39,6 +40,7 @@ def embedded_texts(project: Project) -> tuple[str, ...]:
         *texts_searched_at_once(project),
         *questions,
         *(project.query(question) for question in questions),
+        *(project.for_scenario(scenario).query() for scenario in project.scenarios),
     ]
     return tuple(dict.fromkeys(text for text in texts if text.strip()))
 

@@ -19,9 +19,10 @@ from playground.values import LARGEST_WHOLE_NUMBER, shown
 from playground.working_memory import WorkingMemorySnapshot
 from playground.workspace.files import ProjectFolder
 from playground.workspace.folder_exchange import read_folder
-from playground.workspace.project import CANDIDATES_PER_SOURCE, FORMAT_VERSION, ChunkSettings, Project, Scenario
+from playground.workspace.project import CANDIDATES_PER_SOURCE, FORMAT_VERSION, ChunkSettings, Project
 from playground.workspace.records import corpus_from_lines, document_from_json, memory_from_json
 from playground.workspace.samples import is_sample, sample_folder
+from playground.workspace.scenario import Scenario
 from playground.workspace.vectors import VectorTable
 from playground.workspace.working_memory import working_memory_history
 

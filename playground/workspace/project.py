@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -30,6 +31,7 @@ from playground.scope import MemoryScope
 from playground.sources import ChatRecord, Skill
 from playground.values import RecordedValue
 from playground.workspace.labels import RecordLabel, chat_label, chunk_label, memory_label, skill_label
+from playground.workspace.scenario import Scenario
 from playground.workspace.vectors import VectorTable
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from playground.working_memory import WorkingMemorySnapshot
     from playground.working_memory.difference import WorkingMemoryRevision
 
-__all__ = ["CANDIDATES_PER_SOURCE", "DEFAULT_RESERVE", "FORMAT_VERSION", "ChunkSettings", "Project", "Scenario"]
+__all__ = ["CANDIDATES_PER_SOURCE", "DEFAULT_RESERVE", "FORMAT_VERSION", "ChunkSettings", "Project"]
 
 FORMAT_VERSION = 1  # of a project folder
 CANDIDATES_PER_SOURCE = 16  # records each source offers unless a project says otherwise
@@ -87,19 +89,6 @@ class ChunkSettings(RecordedValue):
     def chunker(self) -> Chunker:
         """The function that cuts one text."""
         return partial(_CHUNKERS[self.method], size=self.size, overlap=self.overlap)
-
-
-class Scenario(RecordedValue):
-    """A question with the documents that answer it."""
-
-    id: str = Field(min_length=1)
-    """Unique in a project."""
-    question: str = Field(min_length=1)
-    """What the customer asks."""
-    gold_documents: tuple[str, ...] = ()
-    """Ids of the documents needed to answer it."""
-    instructions: str = ""
-    """The whole situation behind the question, where there is more to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +207,27 @@ class Project:
     def query(self, question: str | None = None) -> str:
         """Return what the sources are asked for a question: the active task's title, then the question."""
         return build_query(self.request_messages(question), self.working_memory)
+
+    def for_scenario(self, scenario: Scenario) -> Project:
+        """Return the project as a labelled question asks it.
+
+        One that says whose memories and chats it is about is asked in a new chat of theirs: of the conversation
+        only the system messages stay, and the working memory goes, for both belong to the task at hand.
+
+        Args:
+            scenario: Any; it need not be one of the project's own.
+        """
+        state = hashlib.sha256(f"{self.digest}\0scenario\0{scenario.to_json()}".encode())
+        parts: dict[str, Any] = {"question": scenario.question, "digest": f"sha256:{state.hexdigest()}"}
+        if scenario.scope is not None:
+            parts |= {
+                "scope": scenario.scope,
+                "messages": tuple(message for message in self.messages if message.role == "system"),
+                "working_memory": None,
+                "working_memory_history": (),
+                "chat_id": "",
+            }
+        return self.with_parts(**parts)
 
     def label(self, source_id: str, record_id: str) -> RecordLabel:
         """Say in words what a record is; an unknown one gives an empty label."""
