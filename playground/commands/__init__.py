@@ -1,0 +1,1 @@
+"""The commands of ``playground``, one job a module; ``playground.cli`` gives them their names."""
