@@ -7,6 +7,7 @@ kept as its meta data. A file is one object, a list of objects, or one object a 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,10 +15,19 @@ from typing import Any, Literal
 from playground.errors import DocumentError
 from playground.retrieval.decoding import UNSTORABLE, warn_of_replaced
 
-__all__ = ["DEPTH_LIMIT", "JsonRecord", "looks_like_records", "read_json_records", "replaced_everywhere"]
+__all__ = [
+    "DEPTH_LIMIT",
+    "JsonRecord",
+    "check_depth",
+    "looks_like_records",
+    "parse_json",
+    "read_json_records",
+    "replaced_everywhere",
+]
 
 DEPTH_LIMIT = 64  # levels; far below the interpreter's recursion limit, so that values can be written again
 _TEXT_FIELDS = ("text", "content")
+_MAY_BE_TEXT = "Correct it, or rename the file to .txt if it is plain text."
 _JSON: Literal["application/json"] = "application/json"
 _JSON_LINES: Literal["application/jsonl"] = "application/jsonl"
 
@@ -68,6 +78,40 @@ def read_json_records(
     return records
 
 
+def parse_json(name: str, text: str, where: str = "", *, remedy: str = _MAY_BE_TEXT) -> Any:
+    """Parse JSON of a file.
+
+    Args:
+        name: The file's name, for the error.
+        text: What is parsed.
+        where: Which part of the file it is, ``line 3: ``.
+        remedy: What to do about text that is no JSON.
+
+    Raises:
+        DocumentError: When it is no JSON, holds a number that is none, or nests deeper than Python reads.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+    except RecursionError:
+        raise _too_deep(name, where) from None
+    except ValueError as error:
+        raise DocumentError(
+            f"{name} is not valid JSON: {where}{error}.",
+            remedy=remedy,
+            name=name,
+        ) from None
+
+
+def check_depth(name: str, value: Any, where: str = "") -> None:
+    """Refuse a JSON value that nests too deep to be written again.
+
+    Raises:
+        DocumentError: When it has more than ``DEPTH_LIMIT`` levels.
+    """
+    if _depth_exceeds(value, DEPTH_LIMIT):
+        raise _too_deep(name, where)
+
+
 def replaced_everywhere(value: Any, count: Callable[[int], object]) -> Any:
     """Return a JSON value whose texts and keys every store can hold; tells of each how much was replaced."""
     if isinstance(value, str):
@@ -83,7 +127,7 @@ def replaced_everywhere(value: Any, count: Callable[[int], object]) -> Any:
 
 
 def _whole(name: str, text: str) -> list[tuple[str, Any]]:
-    value = _parse(name, text, "")
+    value = parse_json(name, text)
     if isinstance(value, list):
         return [(f"record {number}", item) for number, item in enumerate(value, 1)]
     return [("record 1", value)]
@@ -92,7 +136,7 @@ def _whole(name: str, text: str) -> list[tuple[str, Any]]:
 def _lines(name: str, text: str) -> list[tuple[str, Any]]:
     # Only line feeds end a line of JSON Lines; U+2028 and its like may stand inside a string.
     numbered = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))
-    return [(f"line {number}", _parse(name, line, f"line {number}: ")) for number, line in numbered if line]
+    return [(f"line {number}", parse_json(name, line, f"line {number}: ")) for number, line in numbered if line]
 
 
 def _record(name: str, position: int, where: str, value: Any, count: Callable[[int], object]) -> JsonRecord:
@@ -102,8 +146,7 @@ def _record(name: str, position: int, where: str, value: Any, count: Callable[[i
             remedy='Give each record a non-empty string "text" (or "content"); "id" and "title" are optional.',
             name=name,
         )
-    if _depth_exceeds(value, DEPTH_LIMIT):
-        raise _too_deep(name, f"{where}: ")
+    check_depth(name, value, f"{where}: ")
     clean = replaced_everywhere(value, count)
     text_field = _text_field(clean)
     identifier = clean.get("id")
@@ -131,19 +174,6 @@ def _text_field(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def _parse(name: str, text: str, where: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise _too_deep(name, where) from None
-    except ValueError as error:
-        raise DocumentError(
-            f"{name} is not valid JSON: {where}{error}.",
-            remedy="Correct it, or rename the file to .txt if it is plain text.",
-            name=name,
-        ) from None
-
-
 def _try_parse(text: str) -> Any:
     try:
         return json.loads(text)
@@ -151,8 +181,13 @@ def _try_parse(text: str) -> Any:
         return None
 
 
-def _refuse_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is not a JSON number")
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse_number(digits)
+
+
+def _refuse_number(digits: str) -> float:
+    raise ValueError(f"{digits[:50]} is not a finite number")
 
 
 def _too_deep(name: str, where: str) -> DocumentError:

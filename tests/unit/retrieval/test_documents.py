@@ -108,6 +108,7 @@ def test_what_was_replaced_in_the_records_of_a_file_is_counted_together() -> Non
         ("broken.jsonl", b'{"text": "a"}\n{"text"', "line 2"),
         ("prose.json", b"once upon a time", "not valid JSON"),
         ("nan.json", b'{"text": "a", "n": NaN}', "NaN"),
+        ("inf.json", b'{"text": "a", "n": 1e999}', "1e999"),
         ("no-text.json", b'[{"text": "a"}, {"title": "b"}]', "record 2"),
         ("empty-text.jsonl", b'{"text": "a"}\n\n{"text": "  "}', "line 3"),
         ("number.json", b"7", "record 1"),
