@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from playground.compiler.values import ContextCandidate, ContextSourceRequest, Kind, Provenance
 from playground.concurrency import in_thread
@@ -23,24 +23,28 @@ from playground.retrieval.fusion import convex
 from playground.retrieval.hits import SCORE_DIGITS, Hit
 from playground.scope import MemoryScope, narrow
 from playground.sources.chats import ChatRecord, ChatStore, Position, positions_of
+from playground.values import shown
 
 if TYPE_CHECKING:
     from playground.memory.ranking import VectorShelf
     from playground.retrieval.embedding import Embedder
 
-__all__ = ["NEIGHBOUR_WEIGHT", "TranscriptSource", "smoothed"]
+__all__ = ["NEIGHBOUR_WEIGHT", "TranscriptSource", "WithEmbedder", "smoothed"]
 
 NEIGHBOUR_WEIGHT = 0.4  # best of those tried on public multi-session chats at 1k to 8k tokens
 LARGEST_WEIGHT = 1e6  # beyond it the own score is lost among its neighbours'
+WithEmbedder = Literal["hybrid", "dense"]
+"""How chats are searched with an embedder: by words and meaning, or by meaning alone."""
 
 
 class TranscriptSource:
     """Offers messages of past chats, tool calls together with their results.
 
     A position's own score is BM25 divided by the query's best or, with an embedder, half of that plus half the
-    cosine clipped at 0 and divided by its best. It is then smoothed over the neighbours of the same chat, see
-    ``smoothed``. Scores are in 0 to 1, six decimals; positions with 0 are left out. ``match`` says whether
-    ``lexical`` or ``hybrid`` search found it. Record ids are ``<chatId>#<index of the message>``.
+    cosine clipped at 0 and divided by its best; ``dense`` search takes the clipped cosine alone. It is then
+    smoothed over the neighbours of the same chat, see ``smoothed``. Scores are in 0 to 1, six decimals;
+    positions with 0 are left out. ``match`` says whether ``lexical``, ``hybrid`` or ``dense`` search found it.
+    Record ids are ``<chatId>#<index of the message>``.
 
     What already stands in the request is left out. System messages and blank ones are never offered.
 
@@ -51,6 +55,7 @@ class TranscriptSource:
         roles: Whose messages are offered; the others still lend weight to their neighbours.
         neighbour_weight: Weight of each neighbour, >= 0; 0 switches smoothing off.
         embedder: Adds search by meaning.
+        mode: Whether words count beside meaning where there is an embedder: ``hybrid`` or ``dense``.
         id: The source's id.
         required: Whether a failure must stop the call.
 
@@ -70,6 +75,7 @@ class TranscriptSource:
         roles: Iterable[Role] = ("user", "assistant"),
         neighbour_weight: float = NEIGHBOUR_WEIGHT,
         embedder: Embedder | None = None,
+        mode: WithEmbedder = "hybrid",
         id: str = "transcript",  # noqa: A002  # the protocol's word
         required: bool = False,
     ) -> None:
@@ -92,6 +98,9 @@ class TranscriptSource:
         self._roles: frozenset[Role] = checked_choices(roles, "roles", get_args(Role))
         self._neighbour_weight = checked_number(neighbour_weight, "neighbour_weight", most=LARGEST_WEIGHT)
         self._embedder = embedder
+        if mode not in get_args(WithEmbedder):
+            raise InvalidInputError(f"mode is {shown(mode)}.", remedy="Use hybrid or dense.")
+        self._mode = mode
         self._shelf: VectorShelf | None = None
 
     def scope_within(self, scope: MemoryScope | Mapping[str, Any]) -> MemoryScope:
@@ -143,8 +152,10 @@ class TranscriptSource:
     def _own_scores(self, query: str, texts: Mapping[str, str]) -> tuple[dict[str, float], str]:
         from playground.retrieval.lexical import LexicalIndex  # noqa: PLC0415  # brings NumPy
 
-        index = LexicalIndex(texts.values(), list(texts))
         near = self._nearest(query, texts)
+        if near is not None and self._mode == "dense":
+            return dict(near), "dense"
+        index = LexicalIndex(texts.values(), list(texts))
         if near is None:
             return dict(index.search_scaled(query)), "lexical"
         return dict(convex(index.search(query), near)), "hybrid"

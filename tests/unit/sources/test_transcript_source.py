@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from playground.retrieval.index import Vectors
 from playground.retrieval.lexical import LexicalIndex
 from playground.scope import MemoryScope
 from playground.sources import ChatRecord, InMemoryChatStore, TranscriptSource
-from playground.sources.transcript import smoothed
+from playground.sources.transcript import WithEmbedder, smoothed
 from tests.builders import compiled, offer
 from tests.unit.sources.helpers import ask, run
 
@@ -196,6 +196,21 @@ def test_with_an_embedder_words_and_meaning_are_fused(store: InMemoryChatStore) 
     assert found[0].match == "hybrid"
 
 
+def test_a_dense_search_ranks_by_the_cosine_alone_and_smooths_it(store: InMemoryChatStore) -> None:
+    near = [float(np.cos((len(text) - 6) / 100)) for text in TEXTS]
+    expected = {f"c1#{at}": score for at, score in enumerate(smoothed(near, 0.4))}
+    found = ask(TranscriptSource(store=store, scope=ADA, embedder=LengthEmbedder(), mode="dense"), "deploy")
+    scores = {one.record_id: one.score for one in found}
+    assert {name: scores[name] for name in expected} == pytest.approx(expected, abs=2e-6)
+    assert "c2#0" in scores  # shares no word with the query
+    assert {one.match for one in found} == {"dense"}
+
+
+def test_a_search_of_another_name_is_refused(store: InMemoryChatStore) -> None:
+    with pytest.raises(InvalidInputError, match="hybrid or dense"):
+        TranscriptSource(store=store, scope=ADA, mode="lexical")  # type: ignore[arg-type]
+
+
 def test_a_blank_message_is_neither_embedded_nor_offered_for_its_neighbours() -> None:
     store, embedder = (
         InMemoryChatStore([chat("c1", "How do I deploy?", " \n ", "Deploy it.")]),
@@ -224,5 +239,6 @@ def test_texts_are_embedded_once_and_deleted_chats_lose_their_vectors(store: InM
 
 def test_a_model_that_cannot_be_loaded_leaves_search_by_words(store: InMemoryChatStore) -> None:
     plain = ask(TranscriptSource(store=store, scope=ADA), "deploy")
-    found = ask(TranscriptSource(store=store, scope=ADA, embedder=LengthEmbedder(missing=True)), "deploy")
-    assert found == plain
+    for mode in get_args(WithEmbedder):
+        source = TranscriptSource(store=store, scope=ADA, embedder=LengthEmbedder(missing=True), mode=mode)
+        assert ask(source, "deploy") == plain
