@@ -72,18 +72,33 @@ class MemoryStore(Protocol):
 
 
 class InMemoryMemoryStore:
-    """Keeps memories in this process; they are gone with it."""
+    """Keeps memories in this process; they are gone with it.
 
-    def __init__(self) -> None:
+    Args:
+        records: What it holds at first.
+        tombstones: What was forgotten before; those ids are not given out again.
+
+    Raises:
+        InvalidRequestError: When two of them have one id.
+    """
+
+    def __init__(
+        self, records: Iterable[MemoryRecord] = (), tombstones: Iterable[MemoryTombstone] = ()
+    ) -> None:
         self._records: dict[str, MemoryRecord] = {}
         self._tombstones: dict[str, MemoryTombstone] = {}
         self._lock = threading.Lock()
+        for stone in tombstones:
+            self._check_free(stone.id)
+            self._tombstones[stone.id] = stone
+        for record in records:
+            self._check_free(record.id)
+            self._records[record.id] = record
 
     async def insert(self, record: MemoryRecord) -> None:
         """Keep a new record; see ``MemoryStore.insert``."""
         with self._lock:
-            if record.id in self._records or record.id in self._tombstones:
-                raise id_taken(record.id)
+            self._check_free(record.id)
             self._records[record.id] = record
 
     async def append(self, record_id: str, revision: MemoryRevision, *, scope: MemoryScope) -> MemoryRecord:
@@ -143,6 +158,10 @@ class InMemoryMemoryStore:
         with self._lock:
             found = [stone for stone in self._tombstones.values() if stone.scope.matches(scope)]
         return sorted(found, key=lambda stone: stone.id)
+
+    def _check_free(self, record_id: str) -> None:
+        if record_id in self._records or record_id in self._tombstones:
+            raise id_taken(record_id)
 
     def _found(self, record_id: str, scope: MemoryScope) -> MemoryRecord | None:
         record = self._records.get(record_id)

@@ -5,7 +5,6 @@ Pure. The project it started from stays as it is, so that nothing that was loade
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from playground.retrieval.documents import Document, LoadWarning
 from playground.retrieval.json_records import looks_like_records, read_json_records
 from playground.scope import MemoryScope
 from playground.values import shown
+from playground.workspace.changing import changed
 from playground.workspace.project import Project
 from playground.workspace.records import memory_from_json
 from playground.workspace.vectors import VectorTable
@@ -110,7 +110,7 @@ def with_documents(project: Project, documents: Sequence[Document]) -> Addition:
     present = {document.id: document for document in project.documents}
     changes: list[Change] = [_change(present.get(document.id), document) for document in documents]
     corpus = project.corpus.with_documents(documents, project.chunking.chunker)
-    return _addition(project.with_parts(corpus=corpus), changes)
+    return _addition(changed(project, corpus=corpus), changes)
 
 
 def with_memories(project: Project, entries: Sequence[Mapping[str, Any]], *, now: int) -> Addition:
@@ -141,12 +141,12 @@ def with_memories(project: Project, entries: Sequence[Mapping[str, Any]], *, now
             records[fresh.id] = fresh
         elif changes[-1] == "replaced":
             records[fresh.id] = _revised(known, fresh.latest)
-    return _addition(project.with_parts(memories=tuple(records.values())), changes)
+    return _addition(changed(project, memories=tuple(records.values())), changes)
 
 
 def with_vectors(project: Project, vectors: VectorTable) -> Project:
     """Give a project vectors; those of another model take the place of what it had."""
-    return _with_digest(project.with_parts(vectors=vectors))
+    return changed(project, vectors=vectors)
 
 
 def _read_memories(
@@ -244,17 +244,4 @@ def _revised(known: MemoryRecord, fresh: MemoryRevision) -> MemoryRecord:
 
 def _addition(project: Project, changes: Sequence[Change]) -> Addition:
     counts = {change: changes.count(change) for change in ("added", "replaced", "unchanged")}
-    return Addition(_with_digest(project), **counts)
-
-
-def _with_digest(project: Project) -> Project:
-    """Give a changed project a digest of its own, made of everything that additions can change."""
-    state = hashlib.sha256(project.digest.encode())
-    for document in project.documents:
-        state.update(repr((document.id, document.title, text_digest(document.text))).encode())
-    for record in project.memories:
-        state.update(repr((record.id, [revision.digest for revision in record.revisions])).encode())
-    state.update(repr((project.vectors.model_id, project.vectors.weights_digest)).encode())
-    for digest in project.vectors.digests:
-        state.update(digest)
-    return project.with_parts(digest=f"sha256:{state.hexdigest()}")
+    return Addition(project, **counts)

@@ -10,6 +10,7 @@ from typing import Any
 
 from playground.compiler.budget import ContextBudget
 from playground.errors import InvalidInputError, PlaygroundError, ProjectError
+from playground.memory import MemoryTombstone
 from playground.messages import as_messages
 from playground.models import DEFAULT_MODEL_ID
 from playground.retrieval.corpus import Corpus
@@ -102,6 +103,13 @@ def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:
     corpus, warnings = _corpus(folder, chunking, _count(head, "nextChunkIndex", 0))
     memories = folder.lines("memories.jsonl", lambda data: memory_from_json(data, scope))
     _unique(folder, "memories.jsonl", (record.id for record in memories))
+    forgotten = folder.lines("forgotten.jsonl", MemoryTombstone.recorded)
+    gone = _unique(folder, "forgotten.jsonl", (stone.id for stone in forgotten))
+    if back := [record.id for record in memories if record.id in gone]:
+        which = "memory was" if len(back) == 1 else "memories were"
+        warnings.append(
+            f"{len(back):,} {which} forgotten before; save the project to erase what its file still holds."
+        )
     titles: dict[str, str] = {}
 
     def chat(data: dict[str, Any]) -> ChatRecord:
@@ -135,7 +143,8 @@ def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:
         description=_text(head, "description"),
         question=_text(head, "question"),
         corpus=corpus,
-        memories=tuple(memories),
+        memories=tuple(record for record in memories if record.id not in gone),
+        forgotten=tuple(sorted(forgotten, key=lambda stone: stone.id)),
         chats=tuple(chats),
         chat_titles={chat_id: title for chat_id, title in titles.items() if title},
         skills=skills,
@@ -184,12 +193,13 @@ def _skills(folder: ProjectFolder) -> tuple[tuple[Any, ...], list[str]]:
     return registry.list(), [str(problem) for problem in registry.problems]
 
 
-def _unique(folder: ProjectFolder, name: str, ids: Iterable[str]) -> None:
+def _unique(folder: ProjectFolder, name: str, ids: Iterable[str]) -> set[str]:
     seen: set[str] = set()
     for identifier in ids:
         if identifier in seen:
             raise folder.error(f"{name} holds the id {identifier!r} twice.", "Rename one of the two.")
         seen.add(identifier)
+    return seen
 
 
 def _text(head: Mapping[str, Any], name: str) -> str:

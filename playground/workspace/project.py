@@ -12,7 +12,7 @@ from pydantic import Field
 
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget
 from playground.compiler.refresh import build_query
-from playground.memory import MemoryRecord
+from playground.memory import MemoryRecord, MemoryTombstone
 from playground.messages import Message
 from playground.models import ModelSpec, find_model
 from playground.retrieval.chunking import (
@@ -102,6 +102,7 @@ class Project:
         question: What is asked at first.
         corpus: Documents and chunks.
         memories: Records with their revisions, in file order.
+        forgotten: What is left of forgotten memories; their ids are not given out again.
         chats: Past chats.
         chat_titles: What people see of a chat, by chat id.
         skills: Catalogue lines and bodies, by id.
@@ -129,6 +130,7 @@ class Project:
     question: str = ""
     corpus: Corpus = field(default_factory=Corpus)
     memories: tuple[MemoryRecord, ...] = ()
+    forgotten: tuple[MemoryTombstone, ...] = ()
     chats: tuple[ChatRecord, ...] = ()
     chat_titles: Mapping[str, str] = field(default_factory=dict)
     skills: tuple[Skill, ...] = ()

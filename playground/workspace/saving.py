@@ -28,6 +28,7 @@ OWN_FILES = frozenset(
         "documents.jsonl",
         "chunks.jsonl",
         "memories.jsonl",
+        "forgotten.jsonl",
         "chats.jsonl",
         "scenarios.jsonl",
         "conversation.json",
@@ -90,6 +91,7 @@ def project_files(project: Project) -> dict[str, bytes]:
         "memories.jsonl": _lines(
             "memories.jsonl", (memory_to_json(record, scope) for record in project.memories)
         ),
+        "forgotten.jsonl": b"".join(f"{stone.to_json()}\n".encode() for stone in project.forgotten),
         "chats.jsonl": _lines(
             "chats.jsonl",
             ({**chat.to_json(), "title": project.chat_titles.get(chat.chat_id, "")} for chat in project.chats),

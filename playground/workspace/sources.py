@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from playground.compiler.values import ContextSource
-from playground.concurrency import run_sync
-from playground.memory import InMemoryMemoryStore, MemoryRecord, MemorySession
+from playground.memory import InMemoryMemoryStore, MemorySession
 from playground.retrieval.search import Fusion, SearchMode
 from playground.sources import (
     InMemoryChatStore,
@@ -17,6 +15,7 @@ from playground.sources import (
     SkillsSource,
     TranscriptSource,
 )
+from playground.sources.transcript import NEIGHBOUR_WEIGHT
 from playground.workspace.project import Project
 from playground.workspace.searching import chunk_search, project_embedder, skill_matcher
 
@@ -32,6 +31,7 @@ def project_sources(
     mode: SearchMode = "hybrid",
     *,
     fusion: Fusion = "rrf",
+    neighbour_weight: float = NEIGHBOUR_WEIGHT,
     embed_chunks: bool = True,
 ) -> list[ContextSource]:
     """Return the sources ``memory``, ``rag``, ``transcript`` and ``skills``, in this order.
@@ -43,6 +43,7 @@ def project_sources(
             ``match`` says and ``search_plan`` says beforehand.
         mode: ``hybrid``, ``dense`` or ``lexical``. Memories and skills are ranked by meaning in the first two.
         fusion: How ``hybrid`` joins two rankings of documents.
+        neighbour_weight: How much a past message's neighbours count; see ``TranscriptSource``.
         embed_chunks: Whether ``embedder`` also embeds chunks of documents that came without vectors.
 
     A project whose scope sets no field has no memory and no transcript source: they would read everybody's.
@@ -50,20 +51,20 @@ def project_sources(
     own = None if mode == "lexical" else project_embedder(project, embedder)
     sources: list[ContextSource] = []
     if project.scope.fields():
-        store = InMemoryMemoryStore()
-        run_sync(_fill(store, project.memories))
+        store = InMemoryMemoryStore(project.memories, project.forgotten)
         sources.append(MemorySource(MemorySession(store, project.scope, embedder=own)))
     chunks = chunk_search(project, embedder=embedder, mode=mode, fusion=fusion, embed_chunks=embed_chunks)
     sources.append(RagSource(chunks))
     if project.scope.fields():
-        chats = InMemoryChatStore(project.chats)
         sources.append(
-            TranscriptSource(chats, project.scope, exclude_chat_id=project.chat_id or None, embedder=own)
+            TranscriptSource(
+                InMemoryChatStore(project.chats),
+                project.scope,
+                exclude_chat_id=project.chat_id or None,
+                neighbour_weight=neighbour_weight,
+                embedder=own,
+                mode="dense" if mode == "dense" else "hybrid",
+            )
         )
     sources.append(SkillsSource(SkillRegistry(project.skills), matcher=skill_matcher(own)))
     return sources
-
-
-async def _fill(store: InMemoryMemoryStore, records: Sequence[MemoryRecord]) -> None:
-    for record in records:
-        await store.insert(record)

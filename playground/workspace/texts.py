@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from playground.retrieval.corpus import search_text
 from playground.sources import Skill
 from playground.sources.chats import positions_of
 from playground.workspace.project import Project
 
-__all__ = ["skill_text", "texts_searched_at_once"]
+__all__ = ["all_texts", "skill_text", "texts_searched_at_once"]
 
 
 def skill_text(skill: Skill) -> str:
@@ -26,3 +29,17 @@ def texts_searched_at_once(project: Project) -> tuple[str, ...]:
         *(skill_text(skill) for skill in project.skills),
     ]
     return tuple(text for text in texts if text.strip())
+
+
+def all_texts(project: Project) -> Iterator[str]:
+    """Yield every text that a vector of the project may stand for, repeats as they come.
+
+    These are chunks, memories in all their revisions, past chats, skills, and what the sources are asked for
+    the project's questions.
+    """
+    yield from (search_text(chunk) for chunk in project.chunks)
+    yield from (revision.text for record in project.memories for revision in record.revisions)
+    yield from (place.text for chat in project.chats for place in positions_of(chat.messages))
+    yield from (skill_text(skill) for skill in project.skills)
+    for question in (project.question, *(scenario.question for scenario in project.scenarios)):
+        yield from (question, project.query(question))
