@@ -16,10 +16,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
+from playground.database import BUSY_SECONDS, Database
 from playground.errors import StoreError
-from playground.memory.sql_engine import Database
 from playground.memory.sql_schema import INFO
-from playground.memory.sqlite_file import BUSY_SECONDS
 
 __all__ = ["finish_erasure", "is_pending", "mark_pending"]
 

@@ -10,10 +10,11 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, insert, select, u
 from sqlalchemy.exc import IntegrityError
 
 from playground.concurrency import in_thread
+from playground.database import Database
 from playground.errors import StaleRevisionError
 from playground.memory.arguments import checked_time
 from playground.memory.records import MemoryRecord, MemoryRevision, MemoryTombstone, check_storable
-from playground.memory.sql_engine import Database, open_database
+from playground.memory.sql_engine import open_database
 from playground.memory.sql_erasure import finish_erasure, is_pending, mark_pending
 from playground.memory.sql_rows import memory_row, records, revision_row, tombstones
 from playground.memory.sql_schema import MEMORIES, REVISIONS, row_key

@@ -10,9 +10,10 @@ from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from playground.concurrency import in_thread
+from playground.database import Database
 from playground.errors import InvalidInputError, InvalidRequestError, StoreError
 from playground.memory.arguments import checked_id
-from playground.memory.sql_engine import Database, open_database
+from playground.memory.sql_engine import open_database
 from playground.memory.sql_schema import WORKING_MEMORIES, WORKING_MEMORY_REVISIONS, row_key
 from playground.memory.sql_store import SqlMemoryStore
 from playground.values import shown, whole_number

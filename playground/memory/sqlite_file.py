@@ -1,16 +1,16 @@
-"""What SQLite's files need: a look before anything is written (ours? whole?), and telling faults apart."""
+"""A look at an SQLite file before anything is written to it: is it ours, is it whole?"""
 
 from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
 
+from playground.database import BUSY_SECONDS, is_locked
 from playground.errors import StoreBusyError, StoreError
 from playground.memory.sql_schema import INFO
 
-__all__ = ["BUSY_SECONDS", "check_file", "is_locked"]
+__all__ = ["check_file"]
 
-BUSY_SECONDS = 30  # how long anybody waits for another one
 _HEADER = b"SQLite format 3\x00"
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
@@ -60,12 +60,6 @@ def check_file(path: Path) -> None:
             remedy="Choose another file or go back to a copy; this one was left alone.",
             store=name,
         )
-
-
-def is_locked(error: sqlite3.Error) -> bool:
-    """Say whether others hold the file, so that the same call may succeed later."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 def _problem(path: Path) -> str:

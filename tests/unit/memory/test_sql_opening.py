@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 import playground.memory
+from playground import database
 from playground.digests import text_digest
 from playground.errors import InvalidInputError, InvalidRequestError, StoreBusyError, StoreError
 from playground.memory import (
@@ -230,7 +231,7 @@ def test_a_file_that_another_program_keeps_to_itself_is_busy_and_not_damaged(
 def test_a_lock_that_postgresql_does_not_give_is_busy_too(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql_engine, "BUSY_SECONDS", 1)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1)
     with closing(SqlMemoryStore(postgres.new_url())) as store:
         asyncio.run(store.insert(record("r")))
         with store.database.writing() as connection:
