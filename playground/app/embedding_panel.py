@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from playground.app import data_markup, markup
-from playground.app.embedding_cache_file import cache_path, cache_size, clear_cache, shown_path
 from playground.app.embedding_job import EmbeddingJob
-from playground.app.material import keep
-from playground.app.projects import embedding_model, load_project, named_embedder, use_model
+from playground.app.material import change_project
+from playground.app.projects import embedding_model, named_embedder, use_model
 from playground.errors import PlaygroundError
 from playground.retrieval.embedding import load_embedder
+from playground.retrieval.user_cache import cache_path, cache_size, clear_cache, shown_path
 from playground.views.embedding import cache_text, embedding_view, progress_text, stopped_notice
 from playground.views.load_report import REPORT
 from playground.views.notices import Notice, error_notice
@@ -83,7 +83,8 @@ def _job_running(job: EmbeddingJob) -> None:
         return
     st.session_state.pop(JOB, None)
     if job.vectors is not None:
-        keep(with_vectors(load_project(job.project.name), job.vectors))
+        vectors = job.vectors
+        change_project(job.project.name, lambda project: with_vectors(project, vectors))
         use_model(job.vectors.model_id, job.model)
     st.session_state[REPORT] = _outcome(job)
     st.rerun()

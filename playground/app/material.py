@@ -1,70 +1,29 @@
-"""Projects as one session sees them: a sample, and what the session changed in it.
-
-Session state says only whose projects are the session's. They lie on a shelf of the process, one for each
-project a session changed, however often it does; the shelf is bounded, the least recently used first to go, and
-a session whose project went sees the sample again.
-"""
+"""Changing the material of a project: the one way in which every page does it."""
 
 from __future__ import annotations
 
-import threading
-import uuid
-from collections import OrderedDict
+from collections.abc import Callable
 
-import streamlit as st
-
+from playground.app.projects import load_project
+from playground.app.shelf import keep
 from playground.workspace import Project
 
-__all__ = ["discard", "keep", "own_project"]
-
-OWNER = "material_owner"  # session state: whose projects on the shelf are this session's
-SHELF_SIZE = 32  # projects; parts that were not changed are shared with the sample
+__all__ = ["change_project"]
 
 
-class _Shelf:
-    def __init__(self) -> None:
-        self._projects: OrderedDict[tuple[str, str], Project] = OrderedDict()
-        self._lock = threading.Lock()
+def change_project(name: str, change: Callable[[Project], Project]) -> Project:
+    """Change a project and return what became of it; a sample is changed for this session alone.
 
-    def put(self, owner: str, project: Project) -> None:
-        place = (owner, project.name)
-        with self._lock:
-            self._projects[place] = project
-            self._projects.move_to_end(place)
-            while len(self._projects) > SHELF_SIZE:
-                self._projects.popitem(last=False)
+    Args:
+        name: The project.
+        change: Gives the changed project; what it raises leaves the project as it was. It gets the project as
+            it is now, which may be newer than the one that the page was drawn from.
 
-    def get(self, owner: str, name: str) -> Project | None:
-        with self._lock:
-            if (owner, name) in self._projects:
-                self._projects.move_to_end((owner, name))
-            return self._projects.get((owner, name))
-
-    def drop(self, owner: str, name: str) -> None:
-        with self._lock:
-            self._projects.pop((owner, name), None)
-
-
-def own_project(name: str) -> Project | None:
-    """Return what this session made of a project; ``None`` when it changed nothing, or its project went."""
-    return _shelf().get(_owner(), name)
-
-
-def keep(project: Project) -> None:
-    """Make this the session's version of the project of that name."""
-    _shelf().put(_owner(), project)
-
-
-def discard(name: str) -> None:
-    """Go back to the project as it came."""
-    _shelf().drop(_owner(), name)
-
-
-def _owner() -> str:
-    owner: str = st.session_state.setdefault(OWNER, uuid.uuid4().hex)
-    return owner
-
-
-@st.cache_resource(show_spinner=False)
-def _shelf() -> _Shelf:
-    return _Shelf()
+    Raises:
+        PlaygroundError: What ``change`` raised, and when the project cannot be read.
+    """
+    before = load_project(name)
+    after = change(before)
+    if after is not before:
+        keep(after)
+    return after

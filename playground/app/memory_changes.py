@@ -12,9 +12,8 @@ from typing import Any
 
 import streamlit as st
 
-from playground.app.material import keep
+from playground.app.material import change_project
 from playground.app.notices import show_notice
-from playground.app.projects import load_project
 from playground.app.roles import role
 from playground.app.state import pick
 from playground.compiler.values import WORKING_MEMORY_SOURCE
@@ -23,8 +22,9 @@ from playground.views.notices import Notice
 from playground.views.record_key import record_key
 from playground.views.working_memory_actions import ADDING
 from playground.views.working_memory_outcome import OUTCOME, outcome_notice, refusal
-from playground.working_memory import AppliedPatch, WorkingMemoryPatch
+from playground.working_memory import AppliedPatch, PatchOutcome, WorkingMemoryPatch
 from playground.working_memory.rendering import record_id
+from playground.workspace import Project
 from playground.workspace.working_memory import patch_project, start_working_memory
 
 __all__ = [
@@ -76,18 +76,24 @@ def send(name: str, patch: Mapping[str, Any] | WorkingMemoryPatch) -> bool:
 
     A new item is marked everywhere.
     """
+    outcomes: list[PatchOutcome] = []
+
+    def applied(project: Project) -> Project:
+        patched, found = patch_project(project, wanted, now=now())
+        outcomes.append(found)
+        return patched
+
     try:
         wanted = WorkingMemoryPatch.parse(patch)
-        project, found = patch_project(load_project(name), wanted, now=now())
+        change_project(name, applied)
     except PlaygroundError as error:
         say(refusal(error))
         return False
+    (found,) = outcomes
     st.session_state[LAST_PATCH], st.session_state[LAST_PATCH_OF] = wanted.to_json(), name
     say(outcome_notice(found, wanted))
-    if isinstance(found, AppliedPatch):
-        keep(project)
-        if found.ids:
-            _mark(found.ids[-1], wanted)
+    if isinstance(found, AppliedPatch) and found.ids:
+        _mark(found.ids[-1], wanted)
     return isinstance(found, AppliedPatch)
 
 
@@ -100,7 +106,9 @@ def last_patch(name: str) -> str | None:
 def start(name: str, goal: str) -> None:
     """Give a project a working memory; a callback."""
     try:
-        keep(start_working_memory(load_project(name), goal=goal.strip() or None, now=now()))
+        change_project(
+            name, lambda project: start_working_memory(project, goal=goal.strip() or None, now=now())
+        )
     except PlaygroundError as error:
         say(refusal(error))
     else:

@@ -8,11 +8,11 @@ import streamlit as st
 
 from playground.app import markup, memory_markup
 from playground.app.components import fill_order, memory_items
-from playground.app.material import own_project
 from playground.app.memory_changes import start
 from playground.app.projects import project_names
 from playground.app.roles import ROLE, ROLES, role, settle_role
 from playground.app.services import Compiled
+from playground.app.shelf import changed_sample
 from playground.app.sidebar import open_project
 from playground.app.state import pick, selected
 from playground.compiler.explain import line_turns
@@ -121,7 +121,7 @@ def history_panel(project: Project) -> None:
     with st.container(key="memory_history_place"):
         markup.head("History", view.total)
         memory_markup.history(view)
-        if own_project(project.name) is not None:
+        if changed_sample(project.name) is not None:
             markup.caption("Changes live in this session; the Data page undoes them.")
 
 

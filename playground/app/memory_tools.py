@@ -9,9 +9,8 @@ from functools import lru_cache
 import streamlit as st
 
 from playground.app import markup
-from playground.app.material import keep
+from playground.app.material import change_project
 from playground.app.memory_changes import last_patch, now, said, say, send
-from playground.app.projects import load_project
 from playground.app.roles import role
 from playground.concurrency import run_sync
 from playground.errors import InvalidInputError, PlaygroundError
@@ -178,13 +177,13 @@ def _beside(view: ToolView, shown: str) -> None:
 
 
 def _call(project_name: str, verb: str, name: str, key: str) -> None:
-    """Call one tool; a callback. What it changes holds in the session, as an edit does."""
-    project = load_project(project_name)
-    memory = ProjectMemory(project, now=now())
-    tools = {tool.name: tool for tool in working_memory_tools(memory=memory, prefix=PREFIX)}
+    """Call one tool; a callback. What it changes is kept, as an edit is."""
     state = st.session_state
     state[SAMPLES].pop(verb, None)
-    try:
+
+    def called(project: Project) -> Project:
+        memory = ProjectMemory(project, now=now())
+        tools = {tool.name: tool for tool in working_memory_tools(memory=memory, prefix=PREFIX)}
         context = ToolContext(
             tool_call_id=str(state["tool_call_id"]).strip() or f"call-{uuid.uuid4().hex}",
             model_step=0,
@@ -192,12 +191,13 @@ def _call(project_name: str, verb: str, name: str, key: str) -> None:
             agent_path=() if state["tool_caller"] == CALLERS[0] else ("sub-agent",),
         )
         receipt = run_sync(_awaited(tools[name], str(state[key]), context))
+        state[ANSWER] = answered(name, receipt)
+        return memory.project
+
+    try:
+        change_project(project_name, called)
     except PlaygroundError as error:
         state[ANSWER] = failed(name, error)
-    else:
-        state[ANSWER] = answered(name, receipt)
-    if memory.project is not project:
-        keep(memory.project)
     say(None)
     state["tool_shown"] = SHOWN[1]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from playground.app.material import own_project
+from playground.app.shelf import changed_sample
 from playground.retrieval.embedding import MINILM_ID, Embedder, load_embedder
-from playground.workspace import Project, load_sample, sample_projects
+from playground.workspace import Project, SampleSummary, load_sample, sample_projects, sample_summaries
 
 __all__ = [
     "added_ids",
@@ -14,6 +14,7 @@ __all__ = [
     "load_project",
     "named_embedder",
     "project_names",
+    "project_summaries",
     "shared_embedder",
     "use_model",
 ]
@@ -26,13 +27,22 @@ def project_names() -> tuple[str, ...]:
     return sample_projects()
 
 
+def project_summaries() -> tuple[SampleSummary, ...]:
+    """Return what people are told of each project before it is opened, in the order of ``project_names``.
+
+    Raises:
+        ProjectError: When one of them is damaged.
+    """
+    return sample_summaries()
+
+
 def load_project(name: str) -> Project:
     """Return a project by the name a link or the sidebar gives, never a path, with what this session added.
 
     Raises:
         ProjectError: When it is missing or damaged.
     """
-    return own_project(name) or _sample(name)
+    return changed_sample(name) or _sample(name)
 
 
 def added_ids(project: Project) -> frozenset[str]:

@@ -496,7 +496,7 @@ def test_an_unexpected_error_shows_no_traceback_and_is_logged(
 
 
 def _with_hostile_material() -> None:
-    from playground.app.material import keep
+    from playground.app.shelf import keep
     from playground.app.shell import main
     from tests.app.test_compile_page import hostile_project
 
@@ -521,7 +521,7 @@ def test_hostile_material_is_never_markup_on_the_page() -> None:
 
 
 def _with_nothing() -> None:
-    from playground.app.material import keep
+    from playground.app.shelf import keep
     from playground.app.shell import main
     from playground.workspace import Project
 

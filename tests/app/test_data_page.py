@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.app.embedding_cache_file import cache_path
 from playground.app.embedding_job import EmbeddingJob
-from playground.app.material import _shelf
+from playground.app.shelf import _shelf
 from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.embedding_cache import EmbeddingCache
+from playground.retrieval.user_cache import cache_path
 from playground.workspace import Project, load_sample
 from tests.app.tables import table_of, tables_of
 from tests.app.test_embedding_job import LengthModel, StepModel

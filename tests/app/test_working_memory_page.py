@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.app.material import _shelf
+from playground.app.shelf import _shelf
 from playground.views.record_key import record_key
 from playground.working_memory import WorkingMemorySnapshot
 from playground.workspace import Project
@@ -522,7 +522,7 @@ def _without_memory() -> None:
 
     import streamlit as st
 
-    from playground.app.material import keep
+    from playground.app.shelf import keep
     from playground.app.shell import main
     from playground.workspace import load_sample
 

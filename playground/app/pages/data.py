@@ -2,8 +2,10 @@
 
 import streamlit as st
 
+from playground.app.data_adding import add_panel, report
 from playground.app.data_markup import data_style
-from playground.app.data_panels import add_panel, projects_panel, report, tables_panel, tiles
+from playground.app.data_projects import projects_panel
+from playground.app.data_tables import tables_panel, tiles
 from playground.app.embedding_panel import embedding_panel
 from playground.app.projects import load_project
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from playground.app.material import SHELF_SIZE
+from playground.app.shelf import SHELF_SIZE
 
 
 def _script() -> None:
     import streamlit as st
 
-    from playground.app.material import discard, keep, own_project
+    from playground.app.shelf import changed_sample, discard, keep
     from playground.workspace import Project
 
     for name in st.session_state.pop("to_keep", ()):
         keep(Project(name=name, digest=f"sha256:{name}"))
     for name in st.session_state.pop("to_discard", ()):
         discard(name)
-    own = own_project("mine")
+    own = changed_sample("mine")
     st.text(own.digest if own else "as it came")
     for name, value in st.session_state.items():
         st.text(f"{name}: {type(value).__name__}")
