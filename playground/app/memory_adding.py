@@ -16,8 +16,7 @@ from playground.views.working_memory import NOUNS, spaced
 from playground.views.working_memory_actions import ADDING, labelled, with_task
 from playground.views.working_memory_outcome import nothing_changed, nothing_entered
 from playground.working_memory import WorkingMemorySnapshot
-from playground.working_memory.items import DecisionStatus
-from playground.working_memory.tool_input import Section
+from playground.working_memory.items import DecisionStatus, Section
 
 __all__ = ["add_panel"]
 

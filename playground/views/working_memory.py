@@ -17,19 +17,20 @@ from playground.views.direction import isolated
 from playground.views.record_key import record_key
 from playground.views.words import count, plural
 from playground.working_memory import WorkingMemorySnapshot
-from playground.working_memory.draft import MOST
 from playground.working_memory.items import (
+    MOST,
+    WRITTEN_LISTS,
     AttemptItem,
     DecisionItem,
     Goal,
     HypothesisItem,
     MemoryItem,
     QuestionItem,
+    Section,
     Task,
     Writer,
 )
 from playground.working_memory.rendering import record_id
-from playground.working_memory.tool_input import Section
 
 __all__ = [
     "DECIDED",
@@ -139,11 +140,7 @@ def working_memory_view(snapshot: WorkingMemorySnapshot) -> WorkingMemoryView:
         _section("goal", _goal(snapshot)),
         _section("constraints", _items("constraints", snapshot.constraints)),
         _section("tasks", _tasks(snapshot)),
-        _section("decisions", _items("decisions", snapshot.decisions)),
-        _section("questions", _items("questions", snapshot.questions)),
-        _section("attempts", _items("attempts", snapshot.attempts)),
-        _section("hypotheses", _items("hypotheses", snapshot.hypotheses)),
-        _section("observations", _items("observations", snapshot.observations)),
+        *(_section(name, _items(name, getattr(snapshot, name))) for name in WRITTEN_LISTS),
     )
     items = sum(len(section.rows) for section in sections)
     total = f"revision {count(snapshot.revision)} · {plural(items, 'item')} · scope {isolated(snapshot.scope)}"

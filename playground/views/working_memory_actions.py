@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from playground.views.working_memory import DECIDED, ItemRow
-from playground.working_memory.items import TaskList, Writer
+from playground.working_memory.items import Section, TaskList, Writer
 from playground.working_memory.operations import HOST_ONLY
-from playground.working_memory.tool_input import Section
 
 __all__ = [
     "ADDING",

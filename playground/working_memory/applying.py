@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 
 from playground.errors import InvalidInputError
 from playground.values import shown, whole_number
-from playground.working_memory.draft import WRITTEN_LISTS, Draft, GenerateId, Refusal
+from playground.working_memory.draft import Draft, GenerateId, Refusal
 from playground.working_memory.items import (
     GOAL_LENGTH,
     ID_LENGTH,
     TEXT_LENGTH,
     TITLE_LENGTH,
+    WRITTEN_LISTS,
     AttemptItem,
     DecisionItem,
     Goal,

@@ -12,7 +12,18 @@ from pydantic import Field
 
 from playground.fields import TextLength
 from playground.values import RecordedValue
-from playground.working_memory.items import ID_LENGTH, Count, Goal, MemoryItem, Milliseconds, Task, Writer
+from playground.working_memory.items import (
+    ID_LENGTH,
+    WRITTEN_LISTS,
+    Count,
+    Goal,
+    ItemList,
+    MemoryItem,
+    Milliseconds,
+    Section,
+    Task,
+    Writer,
+)
 from playground.working_memory.patch import MOST_OPERATIONS, WorkingMemoryPatch
 
 if TYPE_CHECKING:
@@ -23,18 +34,7 @@ __all__ = ["ItemChange", "WorkingMemoryRevision", "revision_of", "snapshot_chang
 
 CHANGES = 256  # of one patch: a new list of tasks takes 64 away and brings 64, the others change one or two
 
-ChangedList = Literal[
-    "goal",
-    "constraints",
-    "tasks",
-    "taskOrder",
-    "activeTask",
-    "decisions",
-    "questions",
-    "attempts",
-    "hypotheses",
-    "observations",
-]
+ChangedList = Literal[Section, "taskOrder", "activeTask"]
 
 
 class ItemChange(RecordedValue):
@@ -110,15 +110,12 @@ def _changes(before: WorkingMemorySnapshot, after: WorkingMemorySnapshot) -> Ite
     yield from _change("taskOrder", "", *({"order": order} for order in orders))
     active = [snapshot.active_task for snapshot in (before, after)]
     yield from _change("activeTask", "", *(None if task is None else {"id": task.id} for task in active))
-    yield from _list_changes("decisions", before.decisions, after.decisions)
-    yield from _list_changes("questions", before.questions, after.questions)
-    yield from _list_changes("attempts", before.attempts, after.attempts)
-    yield from _list_changes("hypotheses", before.hypotheses, after.hypotheses)
-    yield from _list_changes("observations", before.observations, after.observations)
+    for name in WRITTEN_LISTS:
+        yield from _list_changes(name, getattr(before, name), getattr(after, name))
 
 
 def _list_changes(
-    name: ChangedList, old: Sequence[MemoryItem | Task], new: Sequence[MemoryItem | Task]
+    name: ItemList, old: Sequence[MemoryItem | Task], new: Sequence[MemoryItem | Task]
 ) -> Iterator[ItemChange]:
     by_id = {item.id: item for item in old}
     left = by_id.keys() - {item.id for item in new}

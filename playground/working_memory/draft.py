@@ -5,24 +5,19 @@ Pure: the copy is thrown away when an operation fails, and nothing that was give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 from playground.errors import InvalidInputError
 from playground.scope import MemorySourceRef
 from playground.values import shown
 from playground.working_memory.items import (
-    ATTEMPTS,
-    CONSTRAINTS,
-    DECISIONS,
-    HYPOTHESES,
     ID_LENGTH,
-    OBSERVATIONS,
-    QUESTIONS,
+    MOST,
     SOURCES,
-    TASKS,
-    Goal,
+    WRITTEN_LISTS,
+    ItemList,
     MemoryItem,
     Task,
     TaskList,
@@ -31,24 +26,11 @@ from playground.working_memory.items import (
 from playground.working_memory.outcome import RejectionReason
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
-__all__ = ["WRITTEN_LISTS", "Draft", "GenerateId", "ItemList", "Refusal"]
+__all__ = ["Draft", "GenerateId", "Refusal"]
 
-ItemList = Literal["constraints", "tasks", "decisions", "questions", "attempts", "hypotheses", "observations"]
 GenerateId = Callable[[ItemList, int, int], str]
 """Called with the list, the new revision and the number of the item: how many items of that list the patch has
 made so far, or the position of a task in its list."""
-
-WRITTEN_LISTS: tuple[ItemList, ...] = ("decisions", "questions", "attempts", "hypotheses", "observations")
-MOST: dict[ItemList, int] = {
-    "constraints": CONSTRAINTS,
-    "tasks": TASKS,
-    "decisions": DECISIONS,
-    "questions": QUESTIONS,
-    "attempts": ATTEMPTS,
-    "hypotheses": HYPOTHESES,
-    "observations": OBSERVATIONS,
-}
-_Stamped = TypeVar("_Stamped", MemoryItem, Task, Goal)
 
 
 class Refusal(Exception):  # noqa: N818  # an answer, not an error: it never leaves the patch
@@ -143,20 +125,19 @@ class Draft:
         return item
 
     def change(self, item: MemoryItem, **fields: Any) -> None:
-        """Put a changed item in the place of the one that ``find`` gave."""
+        """Put a changed item in the place of the one that ``find`` gave.
+
+        It gets the new revision and, where the host changes what a model wrote, the mark that the host decided.
+        """
         items, at = self._place(item)
-        items[at] = self.touched(item, **fields)
+        decided = "host" if self._writer == "host" and item.writer == "model" else item.decided_by
+        stamp = {"revision": self._revision, "updated_at": self._now, "decided_by": decided}
+        items[at] = item.model_copy(update={**fields, **stamp})
 
     def remove(self, item: MemoryItem) -> None:
         """Remove the item that ``find`` gave."""
         items, at = self._place(item)
         del items[at]
-
-    def touched(self, item: _Stamped, **fields: Any) -> _Stamped:
-        """Return an item with changed fields, its new revision and, where it is so, the host's decision."""
-        decided = "host" if self._writer == "host" and item.writer == "model" else item.decided_by
-        changed = {**fields, "revision": self._revision, "updated_at": self._now, "decided_by": decided}
-        return item.model_copy(update=changed)
 
     def activate(self, task_id: str | None) -> None:
         """Make a task the active one, or none.
@@ -225,7 +206,7 @@ class Draft:
         return f"Item {shown(item_id)} is one of {found}{whose}, not of {wanted}."
 
     def _taken(self, to: ItemList) -> set[str]:
-        lists: Iterator[ItemList] = iter(WRITTEN_LISTS if to in WRITTEN_LISTS else (to,))
+        lists = WRITTEN_LISTS if to in WRITTEN_LISTS else (to,)
         return {item.id for name in lists for item in self._lists[name]}
 
     def _place(self, item: MemoryItem) -> tuple[list[Any], int]:

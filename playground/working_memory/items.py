@@ -5,7 +5,7 @@ Pure values of the recorded format, with the limits that they keep.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,9 @@ from playground.scope import MemorySourceRef
 from playground.values import LARGEST_WHOLE_NUMBER, RecordedValue
 
 __all__ = [
+    "MOST",
+    "SECTIONS",
+    "WRITTEN_LISTS",
     "AttemptItem",
     "Count",
     "DecisionItem",
@@ -21,11 +24,13 @@ __all__ = [
     "Goal",
     "HypothesisItem",
     "HypothesisStatus",
+    "ItemList",
     "MemoryItem",
     "Milliseconds",
     "OperationRecord",
     "Outcome",
     "QuestionItem",
+    "Section",
     "Task",
     "TaskInput",
     "TaskList",
@@ -41,6 +46,24 @@ ID_LENGTH = 256
 # Entries of one list.
 CONSTRAINTS, TASKS, DECISIONS, QUESTIONS, ATTEMPTS, HYPOTHESES, OBSERVATIONS = 32, 64, 64, 32, 64, 32, 128
 SOURCES = 16  # references of one item
+
+_WrittenList = Literal["decisions", "questions", "attempts", "hypotheses", "observations"]
+ItemList = Literal["constraints", "tasks", _WrittenList]
+Section = Literal["goal", ItemList]
+WRITTEN_LISTS: tuple[ItemList, ...] = get_args(_WrittenList)
+"""The lists that a model writes to too."""
+SECTIONS: tuple[Section, ...] = get_args(Section)
+"""In the order in which they are shown."""
+MOST: dict[ItemList, int] = {
+    "constraints": CONSTRAINTS,
+    "tasks": TASKS,
+    "decisions": DECISIONS,
+    "questions": QUESTIONS,
+    "attempts": ATTEMPTS,
+    "hypotheses": HYPOTHESES,
+    "observations": OBSERVATIONS,
+}
+"""Items that each list holds at most."""
 
 Writer = Literal["host", "model"]
 TaskStatus = Literal["pending", "in_progress", "done", "failed"]

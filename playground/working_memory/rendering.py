@@ -17,17 +17,21 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from playground.escaping import escape_text, one_line
-from playground.working_memory.items import MemoryItem
+from playground.working_memory.items import MemoryItem, Section
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
-__all__ = ["SECTIONS", "MemoryLine", "memory_lines", "record_id", "tail_close", "tail_open"]
+__all__ = ["MemoryLine", "memory_lines", "record_id", "tail_close", "tail_open"]
 
-SECTIONS = (
-    "goal", "constraints", "tasks", "decisions", "questions", "attempts", "hypotheses", "observations",
-)  # fmt: skip
-_PREFIXES = dict(zip(SECTIONS, (
-    "goal", "constraint", "task", "decision", "question", "attempt", "hypothesis", "observation",
-), strict=True))  # fmt: skip
+_PREFIXES: dict[Section, str] = {
+    "goal": "goal",
+    "constraints": "constraint",
+    "tasks": "task",
+    "decisions": "decision",
+    "questions": "question",
+    "attempts": "attempt",
+    "hypotheses": "hypothesis",
+    "observations": "observation",
+}
 PREAMBLE = (
     "This is your working memory as it stands now; it supersedes all copies above. Goal and constraints come "
     "from the host. Anything marked proposed has not been verified."
@@ -54,7 +58,7 @@ class MemoryLine:
 
     Attributes:
         record_id: ``goal``, ``constraint/<id>``, ``task/<id>``, …
-        section: The section it stands in, one of ``SECTIONS``.
+        section: The section it stands in.
         text: The item's own text, unescaped.
         rendered: The escaped line with its line end.
         revision: The snapshot revision that last changed it.
@@ -62,7 +66,7 @@ class MemoryLine:
     """
 
     record_id: str
-    section: str
+    section: Section
     text: str
     rendered: str
     revision: int
@@ -79,11 +83,11 @@ class MemoryLine:
         return "" if self.section == "goal" else f"</{self.section}>\n"
 
 
-def record_id(section: str, item_id: str = "") -> str:
+def record_id(section: Section, item_id: str = "") -> str:
     """Return the record id of an item: ``decision/<id>``; ``goal`` for the goal, which has no id.
 
     Args:
-        section: The section it stands in, one of ``SECTIONS``.
+        section: The section it stands in.
         item_id: The item's own id.
     """
     return f"{_PREFIXES[section]}/{item_id}" if item_id else _PREFIXES[section]
@@ -144,7 +148,7 @@ def _ordered(items: Sequence[_Item], states: Sequence[str], order: Sequence[str]
 
 
 def _line(
-    section: str,
+    section: Section,
     item: MemoryItem,
     *,
     mandatory: bool = False,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from playground.escaping import replace_surrogates
-from playground.working_memory.items import Goal, MemoryItem, Task, Writer
+from playground.working_memory.items import Goal, MemoryItem, Section, Task, Writer
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["MemoryRow", "memory_rows", "table_html"]
@@ -17,7 +17,7 @@ class MemoryRow(NamedTuple):
     """One item.
 
     Attributes:
-        list: ``goal``, ``constraints``, ``tasks``, ``decisions``, …
+        list: The section it stands in.
         id: Its id; empty for the goal.
         status: Status or outcome; empty where there is none. ``active`` for the active task.
         text: Its text, a task's title.
@@ -28,7 +28,7 @@ class MemoryRow(NamedTuple):
         updated_at: When, in ms since the epoch.
     """
 
-    list: str
+    list: Section
     id: str
     status: str
     text: str
@@ -88,7 +88,12 @@ def _rows(snapshot: WorkingMemorySnapshot) -> Iterator[MemoryRow]:
 
 
 def _row(
-    section: str, item: Goal | MemoryItem | Task, *, status: str = "", text: str = "", more: str | None = None
+    section: Section,
+    item: Goal | MemoryItem | Task,
+    *,
+    status: str = "",
+    text: str = "",
+    more: str | None = None,
 ) -> MemoryRow:
     return MemoryRow(
         list=section,

@@ -6,21 +6,17 @@ Pure. The JSON schemas of the tools are made of these values and their descripti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from playground.scope import MemorySourceRef
 from playground.tools import ToolInput
-from playground.working_memory.items import ID_LENGTH, SOURCES, TEXT_LENGTH, Outcome
+from playground.working_memory.items import ID_LENGTH, SECTIONS, SOURCES, TEXT_LENGTH, Outcome, Section
 from playground.working_memory.patch import MOST_OPERATIONS
 
-__all__ = ["AddInput", "Change", "NewItem", "ReadInput", "Section", "UpdateInput"]
-
-Section = Literal[
-    "goal", "constraints", "tasks", "decisions", "questions", "attempts", "hypotheses", "observations"
-]
+__all__ = ["AddInput", "Change", "NewItem", "ReadInput", "UpdateInput"]
 
 
 def _not_blank(text: str) -> str:
@@ -45,7 +41,7 @@ _ACTION_FIELDS = {"answer": {"answer"}, "attempt": {"outcome", "detail"}}
 class ReadInput(ToolInput):
     """What is to be read."""
 
-    sections: Annotated[list[Section], Field(max_length=len(get_args(Section)))] | None = None
+    sections: Annotated[list[Section], Field(max_length=len(SECTIONS))] | None = None
     """The sections to read; all of them when left out or empty."""
 
 

@@ -19,10 +19,9 @@ from playground.turns import Turns
 from playground.values import shown
 from playground.working_memory.evidence import Evidence
 from playground.working_memory.handle import WorkingMemoryHandle
-from playground.working_memory.items import ID_LENGTH
+from playground.working_memory.items import ID_LENGTH, SECTIONS
 from playground.working_memory.outcome import AppliedPatch, DuplicatePatch, RejectedPatch
 from playground.working_memory.patch import WorkingMemoryPatch
-from playground.working_memory.rendering import SECTIONS
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 from playground.working_memory.tool_input import AddInput, ReadInput, UpdateInput
 
@@ -214,9 +213,9 @@ def _check_owner(context: ToolContext, owner: tuple[str, ...], *, tool: str) -> 
 
 
 def _readable(snapshot: WorkingMemorySnapshot, sections: Sequence[str]) -> dict[str, Any]:
-    whole = snapshot.model_dump(mode="python", include=set(SECTIONS), exclude=_UNREAD, exclude_none=True)
-    shown_sections = {name: _encodable(whole.get(name)) for name in SECTIONS if name in sections}
-    return {"revision": snapshot.revision, **shown_sections}
+    names: list[str] = [name for name in SECTIONS if name in sections]
+    read = snapshot.model_dump(mode="python", include=set(names), exclude=_UNREAD, exclude_none=True)
+    return {"revision": snapshot.revision, **{name: _encodable(read.get(name)) for name in names}}
 
 
 def _encodable(value: Any) -> Any:

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -15,8 +15,7 @@ from playground.errors import CallCancelledError, ExecutionError, ToolExecutionE
 from playground.tools import Tool, ToolContext
 from playground.working_memory import AppliedPatch, PatchOutcome, WorkingMemoryPatch
 from playground.working_memory.handle import InMemoryWorkingMemory
-from playground.working_memory.rendering import SECTIONS
-from playground.working_memory.tool_input import Section
+from playground.working_memory.items import MOST, SECTIONS
 from playground.working_memory.tools import working_memory_tools
 from tests.unit.working_memory.helpers import (
     ADD,
@@ -70,8 +69,9 @@ class Failing:
 # What reading answers.
 
 
-def test_the_sections_are_those_that_are_shown() -> None:
-    assert get_args(Section) == SECTIONS
+def test_the_sections_are_the_lists_of_a_snapshot_and_its_goal_in_their_order() -> None:
+    assert [name for name in WorkingMemorySnapshot.model_fields if name in SECTIONS] == list(SECTIONS)
+    assert tuple(MOST) == SECTIONS[1:]
 
 
 def test_reading_tells_what_the_model_may_change_and_nothing_that_is_of_no_use_to_it() -> None:
