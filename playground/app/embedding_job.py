@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal
 
-import numpy as np
-
-from playground.app.embedding_cache_file import cache_path
 from playground.app.model_process import make_room
 from playground.cancel import CancelToken
 from playground.errors import CallCancelledError, EmbeddingUnavailableError
 from playground.retrieval.embedding import Embedder, load_embedder
-from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache
-from playground.retrieval.index import Vectors
+from playground.retrieval.embedding_cache import EmbeddingCache
+from playground.retrieval.user_cache import cache_path
 from playground.workspace import Project, VectorTable
-from playground.workspace.build_samples import embedded_texts
+from playground.workspace.embedding import EmbeddingProgress, embed_project
 
 __all__ = ["EmbeddingJob"]
 
-BATCH = 16  # texts between two looks at the cancel button; about a second on one slow core
 State = Literal["loading", "embedding", "stopping", "done", "cancelled", "failed"]
 _logger = logging.getLogger(__name__)
 
@@ -103,42 +99,20 @@ class EmbeddingJob:
             self._state = "failed"
 
     def _embed(self) -> State:
-        texts = embedded_texts(self.project)
         cache = EmbeddingCache(cache_path())
         try:
-            embedder = CachedEmbedder(self._load(self.model), cache)
-            table = self.project.vectors
-            same = (table.model_id, table.weights_digest) == (embedder.model_id, embedder.weights_digest)
-            known, rows = table.known(texts) if same else ([], None)
-            here = set(known)
-            # Texts of like length share a batch, so that little padding is computed.
-            missing = sorted((text for at, text in enumerate(texts) if at not in here), key=len, reverse=True)
-            self.total = len(missing)
-            if missing:
-                # The shortest text alone: its vector says that the model is there.
-                embedder.embed(missing[-1:], signal=self._token)
-                make_room()
-            self._token.raise_if_cancelled()
-            self._state = "embedding"
-            fresh = self._batches(embedder, missing)
-            stopped = self.done < self.total
-            # Half of another model's vectors must not push out a whole set; the cache keeps them all the same.
-            if not stopped or (fresh and (same or not len(table))):
-                kept = [texts[at] for at in known] + missing[: self.done]
-                parts = [*([rows] if rows is not None and known else []), *fresh]
-                vectors = np.concatenate(parts) if parts else np.empty((0, embedder.dims), dtype=np.float32)
-                self.vectors = VectorTable.of(
-                    kept, vectors, model_id=embedder.model_id, weights_digest=embedder.weights_digest
-                )
-            return "cancelled" if stopped else "done"
+            run = embed_project(
+                self.project, self._load(self.model), cache, on_progress=self._heard, signal=self._token
+            )
         finally:
             cache.close()
+        self.vectors = run.vectors
+        return "cancelled" if run.stopped else "done"
 
-    def _batches(self, embedder: Embedder, texts: Sequence[str]) -> list[Vectors]:
-        made: list[Vectors] = []
-        for start in range(0, len(texts), BATCH):
-            if self._token.cancelled:
-                break
-            made.append(embedder.embed(texts[start : start + BATCH]))
-            self.done = min(start + BATCH, len(texts))
-        return made
+    def _heard(self, progress: EmbeddingProgress) -> None:
+        if progress.state == "embedding" and self._state == "loading":
+            make_room()
+        self.done, self.total = progress.done, progress.total
+        # A run that was cancelled while the model was loaded has been told so, and stays it.
+        if not self._token.cancelled:
+            self._state = progress.state

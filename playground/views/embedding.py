@@ -12,7 +12,7 @@ from playground.views.load_report import REPORT
 from playground.views.notices import Notice, NoticeAction
 from playground.views.words import Sentence, count, plural
 from playground.workspace import Project
-from playground.workspace.build_samples import embedded_texts
+from playground.workspace.embedding import embedded_texts
 
 __all__ = ["EmbeddingView", "cache_text", "embedding_view", "progress_text", "stopped_notice"]
 

@@ -12,37 +12,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from playground.retrieval.corpus import search_text
 from playground.retrieval.embedding import Embedder, MiniLmEmbedder
+from playground.workspace.embedding import embedded_texts
 from playground.workspace.loading import load_project
 from playground.workspace.project import Project
 from playground.workspace.samples import sample_folder, sample_projects
 from playground.workspace.saving import project_files
 from playground.workspace.searching import ProjectEmbedder
-from playground.workspace.texts import texts_searched_at_once
 from playground.workspace.vectors import VectorTable
 
-__all__ = ["build", "embedded_texts", "main"]
+__all__ = ["build", "main"]
 
 DERIVED = ("chunks.jsonl", "vectors.npz")
-
-
-def embedded_texts(project: Project) -> tuple[str, ...]:
-    """Return every text whose vector a project ships: what its sources search, and its questions.
-
-    Questions stand twice: as they are, and as the query that a compile makes of them. A labelled question that
-    says whom it is about makes another query where it is asked about them.
-    """
-    questions = [project.question, *(scenario.question for scenario in project.scenarios)]
-    texts = [
-        *(search_text(chunk) for chunk in project.chunks),
-        *(revision.text for record in project.memories for revision in record.revisions),
-        *texts_searched_at_once(project),
-        *questions,
-        *(project.query(question) for question in questions),
-        *(project.for_scenario(scenario).query() for scenario in project.scenarios),
-    ]
-    return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
 
 def build(folder: Path, embedder: Embedder) -> Project:

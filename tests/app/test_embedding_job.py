@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from playground.app.embedding_cache_file import cache_path, cache_size, clear_cache, shown_path
-from playground.app.embedding_job import BATCH, EmbeddingJob
+from playground.app.embedding_job import EmbeddingJob
 from playground.cancel import CancelToken
-from playground.errors import EmbeddingUnavailableError, PlaygroundError
+from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.documents import Document
 from playground.retrieval.embedding import Progress
 from playground.retrieval.index import Vectors
 from playground.workspace import Project, VectorTable
 from playground.workspace.additions import with_documents, with_vectors
-from playground.workspace.build_samples import embedded_texts
+from playground.workspace.embedding import BATCH, embedded_texts
 
 
 class LengthModel:
@@ -209,59 +206,3 @@ def test_an_unexpected_failure_is_reported_and_not_lost() -> None:
     assert job.state == "failed"
     assert job.error is not None
     assert "ZeroDivisionError" in str(job.error)
-
-
-def test_the_cache_lies_in_the_users_cache_folder(tmp_path: Path) -> None:
-    assert cache_path().is_relative_to(tmp_path)
-
-
-def test_its_path_is_short_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert shown_path() == "~/.cache/context-playground/vectors.sqlite"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / "elsewhere"))
-    assert shown_path() == str(cache_path())
-
-
-def test_the_cache_can_be_cleared_with_what_was_set_aside() -> None:
-    assert cache_size() == 0
-    project = _project("one")
-    _run(project, LengthModel())
-    with cache_path().open("r+b") as file:
-        file.write(b"\xff" * 16)
-    _run(project, LengthModel())
-    aside = cache_path().with_name("vectors.sqlite.damaged")
-    assert cache_size() == cache_path().stat().st_size + aside.stat().st_size > 0
-    clear_cache()
-    assert list(cache_path().parent.iterdir()) == []
-    again = LengthModel()
-    _run(project, again)
-    assert again.asked
-
-
-def test_clearing_leaves_a_foreign_file_that_stood_in_the_caches_place() -> None:
-    cache_path().parent.mkdir()
-    cache_path().write_text("a thesis" * 100)
-    _run(_project("one"), LengthModel())
-    aside = cache_path().with_name("vectors.sqlite.damaged")
-    assert cache_size() == cache_path().stat().st_size
-    clear_cache()
-    assert list(cache_path().parent.iterdir()) == [aside]
-    assert aside.read_text() == "a thesis" * 100
-
-
-def test_clearing_leaves_the_database_of_another_program() -> None:
-    cache_path().parent.mkdir()
-    with closing(sqlite3.connect(cache_path())) as connection, connection:
-        connection.execute("CREATE TABLE letters (text TEXT)")
-    _run(_project("one"), LengthModel())
-    before = cache_path().read_bytes()
-    clear_cache()
-    assert (cache_size(), cache_path().read_bytes()) == (0, before)
-
-
-def test_a_cache_that_cannot_be_deleted_is_an_error_with_the_remedy() -> None:
-    (cache_path() / "folder").mkdir(parents=True)
-    with pytest.raises(PlaygroundError, match=r"cannot be deleted.*by hand"):
-        clear_cache()
-    assert cache_size() == 0

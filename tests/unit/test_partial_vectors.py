@@ -16,7 +16,7 @@ from playground.retrieval.embedding import MINILM_DIMS, Progress
 from playground.retrieval.index import Vectors
 from playground.workspace import Project, VectorTable, ask_sources, load_sample, search_plan
 from playground.workspace.additions import with_documents
-from playground.workspace.build_samples import embedded_texts
+from playground.workspace.embedding import embedded_texts
 from playground.workspace.texts import texts_searched_at_once
 
 QUESTION = "Who may approve the zeppelin?"

@@ -18,7 +18,8 @@ from playground.workspace import (
     save_project,
     search_plan,
 )
-from playground.workspace.build_samples import build, embedded_texts
+from playground.workspace.build_samples import build
+from playground.workspace.embedding import embedded_texts
 
 TOLERANCE = 1e-5
 

@@ -18,7 +18,7 @@ from playground.views.embedding import cache_text, embedding_view, progress_text
 from playground.working_memory.snapshot import create_working_memory
 from playground.workspace import ChunkSettings, Project, VectorTable
 from playground.workspace.additions import with_documents, with_memories
-from playground.workspace.build_samples import embedded_texts
+from playground.workspace.embedding import embedded_texts
 
 SCOPE = MemoryScope(user_id="ada")
 
