@@ -6,7 +6,6 @@ Pure: the copy is thrown away when an operation fails, and nothing that was give
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import Any
 
 from playground.errors import InvalidInputError
@@ -22,6 +21,7 @@ from playground.working_memory.items import (
     Task,
     TaskList,
     Writer,
+    free_id,
 )
 from playground.working_memory.outcome import RejectionReason
 from playground.working_memory.snapshot import WorkingMemorySnapshot
@@ -171,8 +171,7 @@ class Draft:
         """
         made = self._made.get(of, 0) if number is None else number
         if self._generate_id is None:
-            made = next(index for index in count(made) if f"{of}-{self._revision}-{index}" not in taken)
-            found = f"{of}-{self._revision}-{made}"
+            found, made = free_id(of, self._revision, made, taken)
         else:
             found = self._generate_id(of, self._revision, made)
             if not isinstance(found, str) or not 1 <= len(found) <= ID_LENGTH or found in taken:

@@ -5,6 +5,8 @@ Pure values of the recorded format, with the limits that they keep.
 
 from __future__ import annotations
 
+from collections.abc import Container
+from itertools import count
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
@@ -36,6 +38,7 @@ __all__ = [
     "TaskList",
     "TaskStatus",
     "Writer",
+    "free_id",
 ]
 
 # Code points of one text.
@@ -80,6 +83,18 @@ _More = Annotated[str, TextLength(0, TEXT_LENGTH)]
 _StatedId = Annotated[str, TextLength(1)]
 _Stated = Annotated[str, TextLength(1, blank=False)]
 _Unbounded = Annotated[str, TextLength()]
+
+
+def free_id(of: ItemList, revision: int, number: int, taken: Container[str]) -> tuple[str, int]:
+    """Return an id for an item that nobody named, ``<list>-<revision>-<number>``, and its number.
+
+    Args:
+        of: The list that the item comes into.
+        revision: The snapshot revision that brings it.
+        number: The least number; one whose id is taken is passed over.
+        taken: Ids that may not be given again.
+    """
+    return next((made, index) for index in count(number) if (made := f"{of}-{revision}-{index}") not in taken)
 
 
 class _Changed(RecordedValue):

@@ -7,7 +7,7 @@ an argument.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, count
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -36,6 +36,7 @@ from playground.working_memory.items import (
     Task,
     TaskInput,
     TaskList,
+    free_id,
 )
 
 if TYPE_CHECKING:
@@ -196,11 +197,10 @@ def _task_list(tasks: Mapping[str, Any], stamp: Mapping[str, Any]) -> TaskList:
     if isinstance(listing, str) or not isinstance(listing, Sequence):
         raise InvalidInputError("The task list is not a list.", remedy='Pass {"list": [...]}.')
     stated = [TaskInput.parse(task) for task in listing]
-    taken = {task.id for task in stated}
+    taken = {task.id for task in stated if task.id is not None}
     listed = []
     for position, task in enumerate(stated):
-        made = next(name for number in count(position) if (name := f"tasks-0-{number}") not in taken)
-        task_id = made if task.id is None else task.id
+        task_id = free_id("tasks", 0, position, taken)[0] if task.id is None else task.id
         taken.add(task_id)
         listed.append({**stamp, "id": task_id, "title": task.title, "status": task.status, "notes": task.notes})
     return TaskList(
