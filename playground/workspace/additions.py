@@ -5,44 +5,36 @@ Pure. The project it started from stays as it is, so that nothing that was loade
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from playground.digests import text_digest
-from playground.errors import DocumentError, InvalidInputError, PlaygroundError
 from playground.memory import MemoryRecord, MemoryRevision
-from playground.retrieval.decoding import decode, replace_unstorable
-from playground.retrieval.documents import Document, LoadWarning
-from playground.retrieval.json_records import looks_like_records, read_json_records
-from playground.scope import MemoryScope
-from playground.values import shown
+from playground.retrieval.documents import Document
+from playground.sources import ChatRecord, Skill
 from playground.workspace.changing import changed
+from playground.workspace.memory_files import MemoryLoad, load_memories
+from playground.workspace.naming import FreeNames
 from playground.workspace.project import Project
 from playground.workspace.records import memory_from_json
 from playground.workspace.vectors import VectorTable
 
-__all__ = ["Addition", "MemoryLoad", "load_memories", "with_documents", "with_memories", "with_vectors"]
+__all__ = [
+    "Addition",
+    "MemoryLoad",
+    "load_memories",
+    "with_chats",
+    "with_documents",
+    "with_memories",
+    "with_skills",
+    "with_vectors",
+    "without_chats",
+    "without_documents",
+    "without_skills",
+]
 
-MEMORY_SIZE_LIMIT = 10 * 1024 * 1024  # bytes of one file of memories; each is a sentence or two
-NOTES_A_FILE = 20  # what a person reads; the rest is counted
-_VECTOR_FIELDS = ("embedding", "embedding_model_id", "embeddingModelId")
 Change = Literal["added", "replaced", "unchanged"]
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryLoad:
-    """Everything a load of memories gave; a scope and times are set when they join a project.
-
-    Attributes:
-        entries: Fields of one memory each, ``id`` and ``text`` among them.
-        warnings: What a person should know about files that were read all the same.
-        errors: One for each file that could not be read.
-    """
-
-    entries: tuple[Mapping[str, Any], ...]
-    warnings: tuple[LoadWarning, ...] = ()
-    errors: tuple[DocumentError, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,51 +46,14 @@ class Addition:
         added: How many items are new.
         replaced: How many replace the text of an item with the same id.
         unchanged: How many were there already.
+        forgotten: Ids of memories that were forgotten before, and so were not brought back.
     """
 
     project: Project
     added: int = 0
     replaced: int = 0
     unchanged: int = 0
-
-
-def load_memories(
-    files: Iterable[tuple[str, bytes]], *, scope: MemoryScope, size_limit: int = MEMORY_SIZE_LIMIT
-) -> MemoryLoad:
-    """Read memories: JSON records with ``text``, or plain lines of one memory each. O(bytes).
-
-    Args:
-        files: Pairs of file name and content.
-        scope: Whose memories they become. A record that names another scope becomes theirs too, with a warning:
-            a file never chooses whose memory it is.
-        size_limit: Largest file that is read, in bytes.
-
-    Returns:
-        Entries whose ids are unique among themselves; plain lines get ``<file name>-<line number>``. Vectors
-        that a file brings are left out: nobody knows what text they were made of.
-    """
-    names = _Names()
-    entries: dict[str, Mapping[str, Any]] = {}
-    warnings: list[LoadWarning] = []
-    errors: list[DocumentError] = []
-    for name, data in files:
-        notes: list[str] = []
-        try:
-            read = [
-                _checked(name, number, entry, scope, notes.append)
-                for number, entry in enumerate(_read_memories(name, data, size_limit, notes.append), 1)
-            ]
-        except DocumentError as error:
-            errors.append(error)
-            continue
-        for entry in read:
-            identifier = names.take(entry["id"])
-            if identifier != entry["id"]:
-                taken, free = shown(entry["id"]), shown(identifier)
-                notes.append(f"The id {taken} occurs more than once; a later one became {free}.")
-            entries[identifier] = {**entry, "id": identifier}
-        warnings.extend(LoadWarning(name, note) for note in _few(notes))
-    return MemoryLoad(tuple(entries.values()), tuple(warnings), tuple(errors))
+    forgotten: tuple[str, ...] = ()
 
 
 def with_documents(project: Project, documents: Sequence[Document]) -> Addition:
@@ -113,10 +68,20 @@ def with_documents(project: Project, documents: Sequence[Document]) -> Addition:
     return _addition(changed(project, corpus=corpus), changes)
 
 
+def without_documents(project: Project, ids: Iterable[str]) -> Project:
+    """Take documents out of a project with their chunks; all others keep their numbers, ever after.
+
+    Unknown ids are no error. Vectors stay: a text that comes back needs no embedding.
+    """
+    return changed(project, corpus=project.corpus.without(ids))
+
+
 def with_memories(project: Project, entries: Sequence[Mapping[str, Any]], *, now: int) -> Addition:
     """Add memories; one with a known id and another text becomes that memory's next revision.
 
-    An id that a memory of another scope has is not known: the entry becomes a new memory under another id.
+    An id that a memory of another scope has, or had before it was forgotten, is not known: the entry becomes a
+    new memory under another id. An id that was forgotten in this scope stays forgotten: the entry is left out
+    and reported.
 
     Args:
         project: Its scope becomes the scope of the memories.
@@ -127,103 +92,93 @@ def with_memories(project: Project, entries: Sequence[Mapping[str, Any]], *, now
         InvalidInputError: When an entry is malformed.
     """
     records = {record.id: record for record in project.memories}
-    names = _Names(records)
+    stones = {stone.id: stone.scope for stone in project.forgotten}
+    names = FreeNames([*records, *stones])
     changes: list[Change] = []
+    forgotten: dict[str, None] = {}
     for entry in entries:
         own = {"recordedAt": now, "origin": "imported", **entry}
         own.pop("scope", None)
         fresh = memory_from_json(own, project.scope)
+        if stones.get(fresh.id) == project.scope:
+            forgotten[fresh.id] = None
+            continue
         known = records.get(fresh.id)
-        if known is not None and known.scope != project.scope:
+        if fresh.id in stones or (known is not None and known.scope != project.scope):
             fresh, known = fresh.model_copy(update={"id": names.take(fresh.id)}), None
         changes.append(_change(known and known.latest.text, fresh.latest.text))
         if known is None:
             records[fresh.id] = fresh
         elif changes[-1] == "replaced":
             records[fresh.id] = _revised(known, fresh.latest)
-    return _addition(changed(project, memories=tuple(records.values())), changes)
+    return _addition(changed(project, memories=tuple(records.values())), changes, tuple(forgotten))
+
+
+def with_chats(
+    project: Project, chats: Sequence[ChatRecord], titles: Mapping[str, str] | None = None
+) -> Addition:
+    """Add past chats; one with a known id takes the place of the older one.
+
+    Args:
+        project: Its scope becomes the scope of the chats: a file never chooses whose chat it is.
+        chats: In any order.
+        titles: What people see of a chat, by chat id.
+
+    An id that a chat of another scope has is not known: the chat becomes a new one under another id.
+    """
+    present = {chat.chat_id: chat for chat in project.chats}
+    shown_as = dict(project.chat_titles)
+    names = FreeNames(present)
+    changes: list[Change] = []
+    for chat in chats:
+        fresh = replace(chat, scope=project.scope)
+        known = present.get(fresh.chat_id)
+        if known is not None and known.scope != project.scope:
+            fresh, known = replace(fresh, chat_id=names.take(fresh.chat_id)), None
+        title = (titles or {}).get(chat.chat_id) or shown_as.get(fresh.chat_id, "")
+        before = None if known is None else (known, shown_as.get(known.chat_id, ""))
+        changes.append(_change(before, (fresh, title)))
+        present[fresh.chat_id] = fresh
+        if title:
+            shown_as[fresh.chat_id] = title
+    return _addition(changed(project, chats=tuple(present.values()), chat_titles=shown_as), changes)
+
+
+def without_chats(project: Project, ids: Iterable[str]) -> Project:
+    """Take past chats out of a project; unknown ids are no error."""
+    gone = frozenset(ids)
+    return changed(
+        project,
+        chats=tuple(chat for chat in project.chats if chat.chat_id not in gone),
+        chat_titles={name: title for name, title in project.chat_titles.items() if name not in gone},
+    )
+
+
+def with_skills(project: Project, skills: Sequence[Skill]) -> Addition:
+    """Add skills; one with a known id takes the place of the older one, its resources included.
+
+    Args:
+        project: What they are added to.
+        skills: Those with a folder bring the files in it as resources: they are copied when the project is
+            saved, so the folder must stay until then.
+    """
+    present = {skill.id: skill for skill in project.skills}
+    changes: list[Change] = []
+    for skill in skills:
+        changes.append(_change(present.get(skill.id), skill))
+        present[skill.id] = skill
+    return _addition(changed(project, skills=tuple(present[name] for name in sorted(present))), changes)
+
+
+def without_skills(project: Project, ids: Iterable[str]) -> Project:
+    """Take skills out of a project; unknown ids are no error."""
+    gone = frozenset(ids)
+    return changed(project, skills=tuple(skill for skill in project.skills if skill.id not in gone))
 
 
 def with_vectors(project: Project, vectors: VectorTable) -> Project:
     """Give a project vectors; those of another model take the place of what it had."""
     return changed(project, vectors=vectors)
-
-
-def _read_memories(
-    name: str, data: bytes, size_limit: int, warn: Callable[[str], None]
-) -> list[Mapping[str, Any]]:
-    if len(data) > size_limit:
-        raise DocumentError(
-            f"{name} has {len(data):,} bytes, the limit for memories is {size_limit:,}.",
-            remedy="Split the file, or load it as a document.",
-            name=name,
-        )
-    text = decode(name, data, warn)
-    media_type = looks_like_records(text)
-    if media_type is not None:
-        records = read_json_records(name, text, media_type, warn)
-        return [
-            {**record.meta, "id": record.id or f"{name}-{record.position + 1}", "text": record.text}
-            for record in records
-        ]
-    name = name or "untitled"
-    lines = enumerate(replace_unstorable(text, warn).splitlines(), 1)
-    bare = ((number, line.strip().removeprefix("- ").strip()) for number, line in lines)
-    return [{"id": f"{name}-{number}", "text": line} for number, line in bare if line]
-
-
-def _checked(
-    name: str, number: int, entry: Mapping[str, Any], scope: MemoryScope, warn: Callable[[str], None]
-) -> Mapping[str, Any]:
-    """Return the entry as it may join a project of this scope, or raise what is wrong with it."""
-    try:
-        if "scope" in entry and MemoryScope.parse(entry["scope"]) != scope:
-            warn(f"Memory {number} ({shown(entry['id'])}) names another scope; it becomes this project's.")
-        if any(field in entry for field in _VECTOR_FIELDS):
-            warn(f"Memory {number} ({shown(entry['id'])}) brings a vector; it is left out.")
-        own = {key: value for key, value in entry.items() if key != "scope" and key not in _VECTOR_FIELDS}
-        record = memory_from_json({"recordedAt": 0, **own}, scope)
-        _check_revisions(own, record)
-    except PlaygroundError as error:
-        raise DocumentError(
-            f"{name}: memory {number}, {shown(entry['id'])}, is malformed. {error.problem.rstrip('.')}.",
-            remedy='A memory has "text" and, if you like, "id", "kind", "origin" and "importance".',
-            name=name,
-        ) from None
-    return own
-
-
-def _check_revisions(entry: Mapping[str, Any], record: MemoryRecord) -> None:
-    if "revisions" not in entry:
-        return
-    if record.latest.text != entry["text"]:
-        raise InvalidInputError('"text" is not that of the last of its "revisions"', remedy="Leave out one.")
-    if any(field in revision for revision in entry["revisions"] for field in _VECTOR_FIELDS):
-        raise InvalidInputError("a revision brings a vector", remedy="Leave it out.")
-
-
-class _Names:
-    """Ids that are taken; finds another one for each that is. O(1) on average, however often one repeats."""
-
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
-        self._numbers: dict[str, int] = {}
-
-    def take(self, wanted: str) -> str:
-        """Return ``wanted``, or ``wanted~2`` and so on where it is taken."""
-        found, number = wanted, self._numbers.get(wanted, 1)
-        while found in self._taken:
-            number += 1
-            found = f"{wanted}~{number}"
-        self._numbers[wanted] = number
-        self._taken.add(found)
-        return found
-
-
-def _few(notes: Sequence[str]) -> list[str]:
-    if len(notes) <= NOTES_A_FILE:
-        return list(notes)
-    return [*notes[:NOTES_A_FILE], f"{len(notes) - NOTES_A_FILE:,} more of this kind."]
 
 
 def _named(document: Document) -> Document:
@@ -242,6 +197,11 @@ def _revised(known: MemoryRecord, fresh: MemoryRevision) -> MemoryRecord:
     return known.model_copy(update={"revisions": (*known.revisions, following)})
 
 
-def _addition(project: Project, changes: Sequence[Change]) -> Addition:
-    counts = {change: changes.count(change) for change in ("added", "replaced", "unchanged")}
-    return Addition(project, **counts)
+def _addition(project: Project, changes: Sequence[Change], forgotten: tuple[str, ...] = ()) -> Addition:
+    return Addition(
+        project,
+        added=changes.count("added"),
+        replaced=changes.count("replaced"),
+        unchanged=changes.count("unchanged"),
+        forgotten=forgotten,
+    )

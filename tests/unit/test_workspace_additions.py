@@ -13,17 +13,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.errors import InvalidInputError
+from playground.messages import Message
 from playground.retrieval.corpus import Corpus
 from playground.retrieval.documents import Document
 from playground.scope import MemoryScope
+from playground.sources import ChatRecord, Skill
 from playground.workspace import ChunkSettings, Project, VectorTable, load_project, save_project
 from playground.workspace.additions import (
-    MEMORY_SIZE_LIMIT,
     load_memories,
+    with_chats,
     with_documents,
     with_memories,
+    with_skills,
     with_vectors,
+    without_chats,
+    without_documents,
+    without_skills,
 )
+from playground.workspace.memories import forget_memories, remember_memory
+from playground.workspace.memory_files import MEMORY_SIZE_LIMIT
 
 SCOPE = MemoryScope(user_id="ada")
 PROJECT = Project(name="demo", scope=SCOPE, digest="sha256:0", chunking=ChunkSettings(size=20, overlap=4))
@@ -223,3 +231,82 @@ def test_documents_without_a_name_get_ids_and_lose_nothing(tmp_path: Path) -> No
 def test_lines_of_a_file_without_a_name_get_usable_ids() -> None:
     loaded = load_memories([("", b"likes tea")], scope=SCOPE)
     assert loaded.entries[0]["id"] == "untitled-1"
+
+
+def test_taking_a_document_out_renumbers_no_other_and_its_numbers_are_not_given_again(tmp_path: Path) -> None:
+    documents = [Document(name, name.upper(), f"{name} " * 40) for name in "abc"]
+    start = with_documents(PROJECT, documents).project
+    kept = {c.index: c.text for c in start.chunks if c.meta["document"] != "b"}
+    less = without_documents(start, ["b", "nobody"])
+    assert {c.index: c.text for c in less.chunks} == kept
+    assert less.digest != start.digest
+    saved = load_project(save_project(less, tmp_path / "demo"))
+    more = with_documents(saved, [Document("b", "B", "new")]).project
+    assert {c.index: c.text for c in more.chunks if c.meta["document"] != "b"} == kept
+    assert not {c.index for c in more.chunks if c.meta["document"] == "b"} & {c.index for c in start.chunks}
+
+
+def test_an_import_does_not_bring_a_forgotten_memory_back_and_says_so() -> None:
+    entries = [{"id": "a", "text": "Likes tea."}, {"id": "b", "text": "Lives in Kyiv."}]
+    start = with_memories(PROJECT, entries, now=1).project
+    forgotten = forget_memories(start, ["a"], now=2).project
+    again = with_memories(forgotten, [*entries, entries[0]], now=3)
+    assert (again.added, again.unchanged, again.forgotten) == (0, 1, ("a",))
+    assert [record.id for record in again.project.memories] == ["b"]
+
+
+def test_an_id_that_was_forgotten_in_another_scope_becomes_a_new_memory() -> None:
+    other = remember_memory(PROJECT, "His.", now=1, id="a", scope=MemoryScope(user_id="bob"))
+    added = with_memories(forget_memories(other, ["a"], now=2).project, [{"id": "a", "text": "Hers."}], now=3)
+    assert (added.added, added.forgotten) == (1, ())
+    assert [record.id for record in added.project.memories] == ["a~2"]
+
+
+def chat(name: str, *texts: str, scope: MemoryScope = SCOPE) -> ChatRecord:
+    return ChatRecord(name, scope, tuple(Message("user", text) for text in texts))
+
+
+def test_chats_are_added_and_replaced_by_id_and_become_the_project_s(tmp_path: Path) -> None:
+    bob = MemoryScope(user_id="bob")
+    first = with_chats(PROJECT, [chat("c1", "Hi.", scope=bob), chat("c2", "Ho.")], {"c1": "Greeting"})
+    assert (first.added, {one.scope for one in first.project.chats}) == (2, {SCOPE})
+    again = with_chats(first.project, [chat("c1", "Hi.", "More."), chat("c2", "Ho."), chat("c3", "New.")])
+    assert (again.added, again.replaced, again.unchanged) == (1, 1, 1)
+    assert dict(again.project.chat_titles) == {"c1": "Greeting"}
+    loaded = load_project(save_project(again.project, tmp_path / "demo"))
+    assert [(one.chat_id, len(one.messages)) for one in loaded.chats] == [("c1", 2), ("c2", 1), ("c3", 1)]
+    less = without_chats(again.project, ["c1", "nobody"])
+    assert ([one.chat_id for one in less.chats], dict(less.chat_titles)) == (["c2", "c3"], {})
+    assert len({PROJECT.digest, first.project.digest, again.project.digest, less.digest}) == 4
+
+
+def test_a_title_alone_replaces_a_chat() -> None:
+    first = with_chats(PROJECT, [chat("c1", "Hi.")]).project
+    titled = with_chats(first, [chat("c1", "Hi.")], {"c1": "Greeting"})
+    assert (titled.replaced, titled.project.digest != first.digest) == (1, True)
+
+
+def test_a_chat_of_another_scope_is_not_replaced() -> None:
+    other = replace(PROJECT, chats=(chat("c1", "His.", scope=MemoryScope(user_id="bob")),))
+    added = with_chats(other, [chat("c1", "Hers.")], {"c1": "Hers"})
+    assert [(one.chat_id, one.scope) for one in added.project.chats][1:] == [("c1~2", SCOPE)]
+    assert dict(added.project.chat_titles) == {"c1~2": "Hers"}
+
+
+def test_skills_are_added_and_replaced_by_id_with_their_resources(tmp_path: Path) -> None:
+    resources = tmp_path / "upload" / "pdf"
+    resources.mkdir(parents=True)
+    (resources / "form.txt").write_text("fill in")
+    first = with_skills(PROJECT, [Skill("pdf", "pdf", "Reads.", "Do.", folder=resources)])
+    folder = save_project(first.project, tmp_path / "demo")
+    assert (folder / "skills/pdf/form.txt").read_text() == "fill in"
+    again = with_skills(
+        load_project(folder), [Skill("pdf", "pdf", "Writes.", "Do."), Skill("a", "a", "A.", "B.")]
+    )
+    assert (first.added, again.added, again.replaced) == (1, 1, 1)
+    save_project(again.project, folder)
+    assert not (folder / "skills/pdf/form.txt").exists()
+    assert [skill.description for skill in load_project(folder).skills] == ["A.", "Writes."]
+    less = without_skills(again.project, ["pdf"])
+    assert [skill.id for skill in less.skills] == ["a"]
+    assert len({PROJECT.digest, first.project.digest, again.project.digest, less.digest}) == 4
