@@ -13,6 +13,7 @@ import typer
 
 from playground.commands.compiling import compile_command
 from playground.commands.evaluating import evaluate_command
+from playground.commands.recalling import recall_command
 from playground.errors import PlaygroundError
 from playground.terminal import print_error, unwritable
 
@@ -31,6 +32,7 @@ _UsageError: type[Exception] = next(
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 app.command("compile")(compile_command)
 app.command("evaluate")(evaluate_command)
+app.command("recall")(recall_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
