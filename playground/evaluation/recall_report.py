@@ -17,9 +17,9 @@ __all__ = ["GroupRecall", "RecallReport", "UnlabelledQuestions", "mean_recall"]
 CAVEAT = (
     "Evidence recall: of the records that a question needs, the share that got into the context; a document "
     "counts when one of its chunks did. The mean over the questions of a group. Only the sources that hold "
-    "evidence are asked, for all they find. Records and their tags have exactly the tokens named, several kinds "
-    "in equal shares; there is no conversation and no working memory. Memories and skills are ranked by meaning "
-    "in hybrid search too. No model is called, and nothing is said about answers."
+    "evidence are asked, for all they find. Records and their tags have exactly the tokens named, several "
+    "kinds in equal shares; there is no conversation and no working memory. Memories and skills are ranked by "
+    "meaning in hybrid search too. No model is called, and nothing is said about answers."
 )
 LEFT_OUT = "–: all that the group's questions search fits in that many tokens, and nothing is left to choose."
 NONE = "–"
@@ -86,7 +86,7 @@ class RecallReport(RecordedValue):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be known to read the figures; one sentence each."""
+        """What must be known to read the figures; one paragraph each."""
         notes = [self.caveat]
         if any(share is None for row in self.groups for share in row.recall):
             notes.append(LEFT_OUT)
