@@ -6,16 +6,18 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TypeVar
 
-from playground.errors import DocumentError, InvalidRequestError
+from playground.errors import DocumentError, InvalidInputError, InvalidRequestError
 from playground.memory.records import MemoryRecord
 from playground.memory.session import MemorySession
-from playground.values import shown
+from playground.values import RecordedValue, shown
 
-__all__ = ["AddedMemories", "LoadedMemories", "add_memories", "bounded_lines", "replace_file"]
+__all__ = ["AddedMemories", "LoadedMemories", "add_memories", "read_lines", "replace_file"]
 
 LINE_BYTES = 16_000_000  # longest line or text file that is read
+_BOM = b"\xef\xbb\xbf"
+_Line = TypeVar("_Line", bound=RecordedValue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +77,24 @@ async def add_memories(session: MemorySession, records: Iterable[MemoryRecord]) 
     return AddedMemories(tuple(added), tuple(unchanged), tuple(problems))
 
 
-def bounded_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
-    """Yield line numbers from 1 and lines without their end; None for a longer line than is read."""
-    number = 0
-    while line := file.readline(LINE_BYTES + 1):
-        number += 1
-        if len(line) <= LINE_BYTES:
-            yield number, line.removesuffix(b"\n").removesuffix(b"\r")
-            continue
-        while line and not line.endswith(b"\n"):
-            line = file.readline(LINE_BYTES)
-        yield number, None
+def read_lines(path: Path, kind: type[_Line]) -> Iterator[tuple[int, _Line | str]]:
+    """Yield the number, from 1, of each line that is not blank, and its value or what is wrong with it.
+
+    Args:
+        path: A file of JSON Lines; a byte order mark at its start is passed over.
+        kind: What a line holds.
+
+    Raises:
+        OSError: When the file cannot be read.
+    """
+    for number, line in _bounded_lines(path):
+        if line is None:
+            yield number, f"it is longer than {LINE_BYTES:,} bytes"
+        elif (content := line.removeprefix(_BOM) if number == 1 else line).strip():
+            try:
+                yield number, kind.from_json(content)
+            except InvalidInputError as error:
+                yield number, error.problem.rstrip(".")
 
 
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:
@@ -103,3 +112,17 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _bounded_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+    """Yield line numbers from 1 and lines; None for a longer line than is read."""
+    number = 0
+    with path.open("rb") as file:
+        while line := file.readline(LINE_BYTES + 1):
+            number += 1
+            if len(line) <= LINE_BYTES:
+                yield number, line
+                continue
+            while line and not line.endswith(b"\n"):
+                line = file.readline(LINE_BYTES)
+            yield number, None

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
-from playground.errors import DocumentError, InvalidInputError
-from playground.memory.exchange import LINE_BYTES, LoadedMemories, bounded_lines, replace_file
+from playground.errors import DocumentError
+from playground.memory.exchange import LoadedMemories, read_lines, replace_file
 from playground.memory.records import MemoryRecord
 from playground.values import RecordedValue, shown
 
 __all__ = ["MemoryLine", "read_memories_jsonl", "write_memories_jsonl"]
-
-_BOM = b"\xef\xbb\xbf"
 
 
 class MemoryLine(RecordedValue):
@@ -43,32 +41,16 @@ def read_memories_jsonl(path: str | Path) -> LoadedMemories:
     path = Path(path)
     records: dict[str, MemoryRecord] = {}
     problems: list[DocumentError] = []
-    with path.open("rb") as file:
-        for number, record in _lines(file):
-            if isinstance(record, MemoryRecord) and record.id not in records:
-                records[record.id] = record
-                continue
-            problem = record if isinstance(record, str) else f"the id {shown(record.id)} stands twice"
-            problems.append(
-                DocumentError(
-                    f"{path.name}, line {number}: {problem}.",
-                    remedy="Mend the line and import the file again; the others were read.",
-                    name=path.name,
-                )
+    for number, line in read_lines(path, MemoryLine):
+        if isinstance(line, MemoryLine) and line.memory.id not in records:
+            records[line.memory.id] = line.memory
+            continue
+        problem = line if isinstance(line, str) else f"the id {shown(line.memory.id)} stands twice"
+        problems.append(
+            DocumentError(
+                f"{path.name}, line {number}: {problem}.",
+                remedy="Mend the line and import the file again; the others were read.",
+                name=path.name,
             )
+        )
     return LoadedMemories(tuple(records.values()), tuple(problems))
-
-
-def _lines(file: BinaryIO) -> Iterator[tuple[int, MemoryRecord | str]]:
-    """Yield the record of each line that is not blank, or what is wrong with it."""
-    for number, line in bounded_lines(file):
-        if line is None:
-            yield number, f"it is longer than {LINE_BYTES:,} bytes"
-            continue
-        content = line.removeprefix(_BOM) if number == 1 else line
-        if not content.strip():
-            continue
-        try:
-            yield number, MemoryLine.from_json(content).memory
-        except InvalidInputError as error:
-            yield number, error.problem.rstrip(".")

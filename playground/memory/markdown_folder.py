@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from playground.errors import DocumentError, InvalidInputError
-from playground.memory.exchange import LINE_BYTES, LoadedMemories, bounded_lines, replace_file
+from playground.memory.exchange import LINE_BYTES, LoadedMemories, read_lines, replace_file
 from playground.memory.markdown_file import file_name, from_markdown, to_markdown
 from playground.memory.records import MemoryRecord, MemoryRevision
 from playground.scope import MemoryScope
@@ -116,19 +116,11 @@ def _history(path: Path, problems: list[DocumentError]) -> _History:
     found: dict[tuple[str, int], MemoryRevision] = {}
     if path.is_symlink() or not path.is_file():
         return found
-    with path.open("rb") as file:
-        for number, line in bounded_lines(file):
-            if line is None:
-                problems.append(_problem(path, f"line {number}: it is longer than {LINE_BYTES:,} bytes"))
-                continue
-            if not line.strip():
-                continue
-            try:
-                told = HistoryLine.from_json(line)
-            except InvalidInputError as error:
-                problems.append(_problem(path, f"line {number}: {error.problem.rstrip('.')}"))
-            else:
-                found[told.id, told.revision.revision] = told.revision
+    for number, line in read_lines(path, HistoryLine):
+        if isinstance(line, HistoryLine):
+            found[line.id, line.revision.revision] = line.revision
+        else:
+            problems.append(_problem(path, f"line {number}: {line}"))
     return found
 
 
