@@ -17,6 +17,7 @@ from playground.workspace import Project
 
 __all__ = [
     "ESTIMATORS",
+    "SAMPLE",
     "SEARCHES",
     "Settings",
     "apply_control",
@@ -28,6 +29,8 @@ __all__ = [
     "sizes",
 ]
 
+SAMPLE = "sample"
+"""Session state: id of the chosen sample question; also its name in the link."""
 Search = Literal["hybrid", "dense", "lexical"]
 Estimator = Literal["heuristic", "tokenizer"]
 ESTIMATORS: tuple[Estimator, ...] = ("heuristic", "tokenizer")
@@ -36,9 +39,10 @@ SEARCHES: tuple[Search, ...] = ("hybrid", "dense", "lexical")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a compile depends on beside the project's material."""
+    """Everything a compile depends on."""
 
-    project: str
+    project: Project
+    """As the question asks it: a sample question may be about somebody else's memories and chats."""
     question: str
     entry: ModelEntry
     model: ModelSpec
@@ -68,7 +72,7 @@ def settings(project: Project, **instead: Any) -> Settings:
     window, reserve = sizes(project, **instead)
     defaults = default_positions(project)
     return Settings(
-        project=project.name,
+        project=_asked(project),
         question=str(state.get("question", "")),
         entry=entry,
         model=ModelSpec(
@@ -137,6 +141,15 @@ def apply_controls(values: Iterable[tuple[KnobName, float]]) -> None:
     for knob, value in values:
         spec = CANDIDATES if knob == "candidates" else KNOBS[knob]
         apply_control(knob, value if spec.is_fraction else round(value))
+
+
+def _asked(project: Project) -> Project:
+    """Return the project in the scope of the sample question, as long as that is what is asked."""
+    scenario = next((one for one in project.scenarios if one.id == st.session_state.get(SAMPLE)), None)
+    if scenario is None or scenario.scope is None or scenario.question != st.session_state.get("question"):
+        return project
+    _ = project.chunk_words, project.chunk_vectors  # built here, the questions of all scopes share them
+    return project.for_scenario(scenario)
 
 
 def _said(name: str, instead: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from playground.app import markup
 from playground.app.components import PANE_HEIGHT, Shown, block_cards, manifest_table, rendered_xml
 from playground.app.controls import Settings, apply_controls
 from playground.app.navigation import page_named
-from playground.app.projects import load_project, project_names
+from playground.app.projects import project_names
 from playground.app.services import Compiled
 from playground.app.sidebar import open_project
 from playground.app.state import pick, picks, selected
@@ -151,7 +151,7 @@ def _xml(now: Compiled, settings: Settings) -> None:
         now.package,
         model_id=settings.model.model_id,
         max_tokens=settings.model.max_output_tokens,
-        tools=load_project(settings.project).tools,
+        tools=settings.project.tools,
     )
     with heading:
         markup.head("Raw request", request.total)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from playground.app.controls import Estimator, Search, Settings
 from playground.app.model_process import make_room, model_ready
-from playground.app.projects import load_project, shared_embedder
+from playground.app.projects import shared_embedder
 from playground.compiler.binding import Binding, binding_constraint
 from playground.compiler.compile import compile_offers
 from playground.compiler.knobs import Knob
@@ -39,7 +41,7 @@ from playground.workspace import Project, search_plan
 from playground.workspace.compiling import ask_sources, compile_inputs
 from playground.workspace.texts import texts_searched_at_once
 
-__all__ = ["Compiled", "Retrieval", "compiled", "loads_model", "retrieve"]
+__all__ = ["Compiled", "Retrieval", "compiled", "drop_compiles", "loads_model", "retrieve"]
 
 _numbers = itertools.count(1)
 Positions = tuple[tuple[Knob, float], ...]
@@ -94,7 +96,7 @@ class _Counted:
 
 def loads_model(settings: Settings) -> bool:
     """Whether a compile first loads the embedding model, which takes seconds, once a process."""
-    project = load_project(settings.project)
+    project = settings.project
     return (
         settings.search != "lexical"
         and bool(settings.question.strip())
@@ -104,10 +106,17 @@ def loads_model(settings: Settings) -> bool:
     )
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+def _content(project: Project) -> str:
+    """Recognise a project in a cache by what it holds: an edited one is compiled anew."""
+    return project.digest
+
+
+_KEYS: dict[str | type, Callable[[Any], Any]] = {Project: _content}
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=_KEYS)
 def retrieve(
-    project: str,
-    digest: str,  # noqa: ARG001  # part of the key
+    project: Project,
     question: str,
     search: Search,
     candidates: int,
@@ -115,18 +124,16 @@ def retrieve(
     """Ask the project's sources; lexical search steps in where the embedding model cannot be loaded.
 
     Args:
-        project: Its name.
-        digest: Its content; an edited project is asked again.
+        project: Whose sources are asked.
         question: A blank one skips every source.
         search: How records are found.
         candidates: How many records each source may offer.
     """
-    loaded = load_project(project)
-    embedder = _embedder(loaded) if search != "lexical" else None
-    query = loaded.query(question) if question.strip() else ""
+    embedder = _embedder(project) if search != "lexical" else None
+    query = project.query(question) if question.strip() else ""
     problem = None
     try:
-        if embedder is not None and query and _needs_model(loaded, query):
+        if embedder is not None and query and _needs_model(project, query):
             embedder.embed([query])
             make_room()
     except EmbeddingUnavailableError as error:
@@ -134,14 +141,14 @@ def retrieve(
     start = time.perf_counter()  # searching alone; the model may just have been loaded
     # Chunks are embedded by a button of the Data page; until then words find those without a vector.
     results = ask_sources(
-        loaded, question, embedder=embedder, mode=search, limit=candidates, embed_chunks=False
+        project, question, embedder=embedder, mode=search, limit=candidates, embed_chunks=False
     )
     seconds = time.perf_counter() - start
-    plan = search_plan(loaded, query, embedder=embedder, mode=search, embed_chunks=False)
+    plan = search_plan(project, query, embedder=embedder, mode=search, embed_chunks=False)
     return Retrieval(
         number=next(_numbers),
         results=results,
-        texts=record_texts(results, loaded.working_memory, loaded.label),
+        texts=record_texts(results, project.working_memory, project.label),
         seconds=seconds,
         problem=problem,
         note=plan.notice if query else "",
@@ -156,7 +163,6 @@ def compiled(settings: Settings) -> Compiled:
     """
     return _compiled(
         settings.project,
-        load_project(settings.project).digest,
         settings.question,
         settings.search,
         settings.candidates,
@@ -166,10 +172,15 @@ def compiled(settings: Settings) -> Compiled:
     )
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+def drop_compiles() -> None:
+    """Let go of everything that was retrieved, counted and compiled, in every session."""
+    for cached in (retrieve, _counted, _compiled):
+        cached.clear()
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=_KEYS)
 def _compiled(
-    project: str,
-    digest: str,
+    project: Project,
     question: str,
     search: Search,
     candidates: int,
@@ -177,8 +188,8 @@ def _compiled(
     estimator: Estimator,
     positions: Positions,
 ) -> Compiled:
-    retrieval = retrieve(project, digest, question, search, candidates)
-    counted = _counted(project, digest, question, search, candidates, model, estimator)
+    retrieval = retrieve(project, question, search, candidates)
+    counted = _counted(project, question, search, candidates, model, estimator)
     where = dict(positions)
     budget = budget_of(where)
     package = compile_offers(counted.offers, budget)
@@ -209,23 +220,21 @@ def _compiled(
     )
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=_KEYS)
 def _counted(
-    project: str,
-    digest: str,
+    project: Project,
     question: str,
     search: Search,
     candidates: int,
     model: Model,
     estimator: Estimator,
 ) -> _Counted:
-    loaded = load_project(project)
     spec = _spec(model)
     tokenizer = _tokenizer(find_model(spec.model_id).tokenizer or "o200k_base")
     counter = tokenizer_estimator(tokenizer) if estimator == "tokenizer" else TokenEstimator()
-    results = retrieve(project, digest, question, search, candidates).results
-    inputs = compile_inputs(loaded, results, question, model=spec, estimator=counter)
-    return _Counted(prepare(inputs), loaded.request_messages(question), counter, tokenizer)
+    results = retrieve(project, question, search, candidates).results
+    inputs = compile_inputs(project, results, question, model=spec, estimator=counter)
+    return _Counted(prepare(inputs), project.request_messages(question), counter, tokenizer)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

@@ -180,7 +180,7 @@ def _sizes_notice(project: Project) -> Notice | None:
 
 def _own_window(chosen: Settings) -> int | None:
     """The window that holds when the field is empty, if somebody entered a smaller one."""
-    window, _ = default_sizes(load_project(chosen.project), chosen.entry)
+    window, _ = default_sizes(chosen.project, chosen.entry)
     return window if st.session_state["window"] is not None and window > chosen.model.context_window else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from playground.app import markup
-from playground.app.controls import ESTIMATORS, SEARCHES, default_positions, default_sizes, position
+from playground.app.controls import ESTIMATORS, SAMPLE, SEARCHES, default_positions, default_sizes, position
 from playground.app.links import LARGEST_WINDOW, read_link
 from playground.app.projects import load_project, project_names
 from playground.compiler.knobs import SHARE_KNOBS
@@ -16,8 +16,6 @@ from playground.workspace import Project
 
 __all__ = ["draw_sidebar", "open_project"]
 
-SAMPLE = "sample"
-"""Session state: id of the chosen sample question; also its name in the link."""
 SHOWN_SAMPLE = "sample_question"
 """Session state: the same, of the control that people see."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 
@@ -60,3 +61,42 @@ def test_a_failed_compile_is_logged_once_in_one_readable_line(caplog: pytest.Log
     assert lines[0].startswith("The compile failed (context_budget_exceeded): ")
     assert "{" not in lines[0]
     assert "\n" not in lines[0]
+
+
+def _with_two_customers() -> None:
+    from dataclasses import replace
+
+    import streamlit as st
+
+    from playground.app.shelf import keep
+    from playground.app.shell import main
+    from playground.scope import MemoryScope
+    from playground.workspace import Scenario, load_sample
+    from playground.workspace.memories import remember_memory
+
+    if "two_customers" not in st.session_state:
+        st.session_state["two_customers"] = True
+        theirs = MemoryScope(user_id="bo")
+        project = remember_memory(load_sample("deploy-demo"), "Bo deploys on Fridays.", now=1, scope=theirs)
+        asked = Scenario(id="of-bo", question="When does Bo deploy?", scope=theirs)
+        keep(replace(project, scenarios=(asked,)))
+    main()
+
+
+def _offered(app: AppTest) -> set[str]:
+    assert not app.exception
+    panes = [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
+    return {row["title"] for pane in panes for row in pane.get("rows", ()) if "title" in row}
+
+
+def test_a_sample_question_is_asked_in_its_own_scope_and_a_typed_one_in_the_projects() -> None:
+    app = AppTest.from_function(_with_two_customers, default_timeout=60)
+    for name, value in {"project": "deploy-demo", "search": "lexical", "candidates": "30"}.items():
+        app.query_params[name] = value
+    app.run()
+    assert not any("Bo deploys" in title for title in _offered(app))
+    app.selectbox(key="sample_question").set_value("of-bo").run()
+    assert app.text_input(key="question").value == "When does Bo deploy?"
+    assert any("Bo deploys" in title for title in _offered(app))
+    app.text_input(key="question").set_value("When does Bo deploy, and where?").run()
+    assert not any("Bo deploys" in title for title in _offered(app))
