@@ -82,7 +82,7 @@ def compile_context(
         messages=messages,
         input_tokens=input_tokens,
         used_tokens=used_tokens,
-        working_memory=None if working_memory is None else WorkingMemorySnapshot.recorded(working_memory),
+        working_memory=working_memory,  # type: ignore[arg-type]  # the inputs read plain data as a snapshot
         estimator=estimator or TokenEstimator(),
         run_id=run_id,
         step=step,
