@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from playground.compiler.history import history_digests, prefix_digest
 from playground.compiler.placement import confirmed_entries, placed_entries
 from playground.compiler.refresh import LastRefresh
-from playground.compiler.values import DIGEST_PATTERN, ContextPackage, PlacedEntry, SourceResult, TextKey
+from playground.compiler.values import ContextPackage, Digest, PlacedEntry, SourceResult, TextKey
 from playground.errors import InvalidRequestError
 from playground.values import RecordedValue, shown, whole_number
 
@@ -36,7 +36,7 @@ class RequestPrefix(RecordedValue):
     """The model step, from 0."""
     count: Count
     """How many messages."""
-    digest: Annotated[str, Field(pattern=DIGEST_PATTERN)]
+    digest: Digest
     """``sha256:<hex>`` of their digests."""
 
     @classmethod

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from playground.compiler.manifest import ContextManifest
 
 __all__ = [
-    "DIGEST_PATTERN",
     "KINDS",
     "WORKING_MEMORY_SOURCE",
     "BlockSpan",
@@ -28,6 +27,7 @@ __all__ = [
     "ContextPackage",
     "ContextSource",
     "ContextSourceRequest",
+    "Digest",
     "Kind",
     "MandatorySource",
     "PlacedEntry",
@@ -45,7 +45,6 @@ BlockPlacement = Literal["append", "ephemeral-tail"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _STATUSES: frozenset[str] = frozenset(get_args(SourceStatus))
 WORKING_MEMORY_SOURCE = "working-memory"  # names working memory among the sources of entries and blocks
-DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
 
 TextKey = tuple[str, str, str]
 """Source, record id and digest: which text of which record."""
@@ -118,7 +117,8 @@ def _number(value: object) -> int:
 
 
 Number = Annotated[int, BeforeValidator(_number)]
-Digest = Annotated[str, Field(pattern=DIGEST_PATTERN)]
+Digest = Annotated[str, Field(pattern="^sha256:[0-9a-f]{64}$")]
+"""What ``text_digest`` gives."""
 
 
 class PlacedEntry(RecordedValue):
