@@ -12,13 +12,13 @@ from playground.app.material import change_project
 from playground.app.projects import embedding_model, named_embedder, use_model
 from playground.errors import PlaygroundError
 from playground.retrieval.embedding import load_embedder
-from playground.retrieval.user_cache import cache_path, cache_size, clear_cache, shown_path
+from playground.retrieval.user_cache import cache_path, cache_size, clear_cache, forget_cached, shown_path
 from playground.views.embedding import cache_text, embedding_view, progress_text, stopped_notice
 from playground.views.load_report import REPORT
 from playground.views.notices import Notice, error_notice
 from playground.views.words import plural
 from playground.workspace import Project
-from playground.workspace.additions import with_vectors
+from playground.workspace.embedding import unheld_keys, with_embedding
 
 __all__ = ["embedding_panel"]
 
@@ -82,12 +82,21 @@ def _job_running(job: EmbeddingJob) -> None:
         st.button("Cancel", key="cancel_embedding", on_click=job.cancel, disabled=state == "stopping")
         return
     st.session_state.pop(JOB, None)
-    if job.vectors is not None:
-        vectors = job.vectors
-        change_project(job.project.name, lambda project: with_vectors(project, vectors))
-        use_model(job.vectors.model_id, job.model)
-    st.session_state[REPORT] = _outcome(job)
+    st.session_state[REPORT] = (*_kept(job), *_outcome(job))
     st.rerun()
+
+
+def _kept(job: EmbeddingJob) -> Sequence[Notice]:
+    """Give the project, as it is now, what the run made; what was forgotten meanwhile stays forgotten."""
+    if (vectors := job.vectors) is None:
+        return ()
+    try:
+        after = change_project(job.project.name, lambda project: with_embedding(project, vectors))
+        forget_cached(unheld_keys(after, vectors))
+    except PlaygroundError as error:
+        return (error_notice(error),)
+    use_model(vectors.model_id, job.model)
+    return ()
 
 
 def _outcome(job: EmbeddingJob) -> Sequence[Notice]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 
 from playground.errors import PlaygroundError
+from playground.retrieval.embedding_cache import EmbeddingCache
 from playground.retrieval.vector_file import cache_parts, remove
 
-__all__ = ["cache_path", "cache_size", "clear_cache", "shown_path"]
+__all__ = ["cache_path", "cache_size", "clear_cache", "forget_cached", "shown_path"]
 
 
 def cache_path() -> Path:
@@ -32,6 +35,17 @@ def cache_size() -> int:
         return sum(part.stat().st_size for part in cache_parts(cache_path()))
     except OSError:  # a folder in its place, no right to read, or another process has just deleted it
         return 0
+
+
+def forget_cached(keys: Collection[bytes]) -> None:
+    """Erase the vectors under these keys, where there are any keys; see ``EmbeddingCache.forget``.
+
+    Raises:
+        PlaygroundError: When the file cannot be written now.
+    """
+    if keys:
+        with closing(EmbeddingCache(cache_path())) as cache:
+            cache.forget(keys)
 
 
 def clear_cache() -> None:

@@ -13,13 +13,12 @@ import numpy as np
 
 from playground.cancel import CancelToken
 from playground.errors import EmbeddingUnavailableError
-from playground.retrieval.corpus import search_text
 from playground.retrieval.embedding import Embedder, Progress
 from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache, vector_key
 from playground.retrieval.index import Vectors
 from playground.workspace.additions import with_vectors
 from playground.workspace.project import Project
-from playground.workspace.texts import texts_searched_at_once
+from playground.workspace.texts import all_texts
 from playground.workspace.vectors import VectorTable
 
 __all__ = [
@@ -28,6 +27,7 @@ __all__ = [
     "EmbeddingRun",
     "embed_project",
     "embedded_texts",
+    "unheld_keys",
     "with_embedding",
 ]
 
@@ -74,21 +74,8 @@ class EmbeddingRun:
 
 
 def embedded_texts(project: Project) -> tuple[str, ...]:
-    """Return every text whose vector a project ships: what its sources search, and its questions.
-
-    Questions stand twice: as they are, and as the query that a compile makes of them. A labelled question that
-    says whom it is about makes another query where it is asked about them.
-    """
-    questions = [project.question, *(scenario.question for scenario in project.scenarios)]
-    texts = [
-        *(search_text(chunk) for chunk in project.chunks),
-        *(revision.text for record in project.memories for revision in record.revisions),
-        *texts_searched_at_once(project),
-        *questions,
-        *(project.query(question) for question in questions),
-        *(project.for_scenario(scenario).query() for scenario in project.scenarios),
-    ]
-    return tuple(dict.fromkeys(text for text in texts if text.strip()))
+    """Return every text whose vector a project ships, each once; blank ones have none. See ``all_texts``."""
+    return tuple(dict.fromkeys(text for text in all_texts(project) if text.strip()))
 
 
 def embed_project(
@@ -146,7 +133,7 @@ def embed_project(
     return EmbeddingRun(vectors, done, len(missing), counting.texts)
 
 
-def with_embedding(project: Project, vectors: VectorTable) -> tuple[Project, tuple[bytes, ...]]:
+def with_embedding(project: Project, vectors: VectorTable) -> Project:
     """Give a project the vectors of a run that began before its latest changes.
 
     Only vectors of texts that it still holds join it: what was forgotten during the run stays forgotten. Those
@@ -155,29 +142,29 @@ def with_embedding(project: Project, vectors: VectorTable) -> tuple[Project, tup
     Args:
         project: As it is now.
         vectors: What the run gave.
-
-    Returns:
-        The project, and the keys of the vectors it has no text for; erase them in the run's cache too.
     """
     texts = embedded_texts(project)
-    tables = [vectors]
-    if (project.vectors.model_id, project.vectors.weights_digest) == (vectors.model_id, vectors.weights_digest):
-        tables.append(project.vectors)
-    found, rows = list[str](), list[Vectors]()
-    for table in tables:
-        here = set(found)
-        wanted = [text for text in texts if text not in here]
-        known, vectors_of = table.known(wanted)
-        found += [wanted[at] for at in known]
-        rows += [vectors_of] if known else []
-    kept = VectorTable.of(
-        found,
-        _joined(rows, vectors.model_id),
-        model_id=vectors.model_id,
-        weights_digest=vectors.weights_digest,
+    own = project.vectors
+    same = (own.model_id, own.weights_digest) == (vectors.model_id, vectors.weights_digest)
+    fresh, rows = vectors.known(texts)
+    others = [text for text in texts if text not in vectors] if same else []
+    stayed, stayed_rows = own.known(others)
+    parts = [part for part in (rows, stayed_rows) if len(part)]
+    return with_vectors(
+        project,
+        VectorTable.of(
+            [*(texts[at] for at in fresh), *(others[at] for at in stayed)],
+            _joined(parts, vectors.model_id),
+            model_id=vectors.model_id,
+            weights_digest=vectors.weights_digest,
+        ),
     )
-    held = {vector_key(text) for text in texts}
-    return with_vectors(project, kept), tuple(key for key in vectors.digests if key not in held)
+
+
+def unheld_keys(project: Project, vectors: VectorTable) -> tuple[bytes, ...]:
+    """Return the keys of those vectors that no text of the project has: erase them in the run's cache too."""
+    held = {vector_key(text) for text in embedded_texts(project)}
+    return tuple(key for key in vectors.digests if key not in held)
 
 
 class _Counting:

@@ -34,8 +34,9 @@ def texts_searched_at_once(project: Project) -> tuple[str, ...]:
 def all_texts(project: Project) -> Iterator[str]:
     """Yield every text that a vector of the project may stand for, repeats as they come.
 
-    These are chunks, memories in all their revisions, past chats, skills, and what the sources are asked for
-    the project's questions.
+    These are chunks, memories in all their revisions, past chats, skills, and the project's questions: as they
+    are, and as the query that a compile makes of them, which is another one for a labelled question that says
+    whom it is about.
     """
     yield from (search_text(chunk) for chunk in project.chunks)
     yield from (revision.text for record in project.memories for revision in record.revisions)
@@ -43,3 +44,4 @@ def all_texts(project: Project) -> Iterator[str]:
     yield from (skill_text(skill) for skill in project.skills)
     for question in (project.question, *(scenario.question for scenario in project.scenarios)):
         yield from (question, project.query(question))
+    yield from (project.for_scenario(scenario).query() for scenario in project.scenarios)
