@@ -24,7 +24,10 @@ from playground.scope import MemoryScope
 from playground.tokens import compact_json
 from playground.values import shown
 
-__all__ = ["ChatRecord", "ChatStore", "InMemoryChatStore", "Position", "positions_of"]
+__all__ = ["ChatRecord", "ChatStore", "InMemoryChatStore", "Place", "Position", "positions_of", "tool_answers"]
+
+Place = tuple[int, int]
+"""Where a part stands: index of the message and of the part in it, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,7 @@ def positions_of(messages: Sequence[Message]) -> tuple[Position, ...]:
     so that a call is never offered without its result; where calls share an id, the first result answers the
     first call. A result without a call is a position of its own.
     """
-    answers = _answers(messages)
+    answers = tool_answers(messages)
     answered = set(answers.values())
     positions = []
     for index, message in enumerate(messages):
@@ -196,9 +199,9 @@ def positions_of(messages: Sequence[Message]) -> tuple[Position, ...]:
     return tuple(positions)
 
 
-def _answers(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return which result answers which call, both as indexes of the message and of the part in it."""
-    pending: dict[str, deque[tuple[int, int]]] = {}
+def tool_answers(messages: Sequence[Message]) -> dict[Place, Place]:
+    """Return which result answers which call: the first one after it that no earlier call of its id has."""
+    pending: dict[str, deque[Place]] = {}
     answers = {}
     for index, message in enumerate(messages):
         for place, part in enumerate(message.parts):
@@ -211,5 +214,29 @@ def _answers(messages: Sequence[Message]) -> dict[tuple[int, int], tuple[int, in
 
 def _result_text(part: Part) -> str:
     assert isinstance(part, ToolResultPart)
-    text = part.result if isinstance(part.result, str) else compact_json(part.result)
+    text = part.result if isinstance(part.result, str) else _data_text(part.result)
     return f"[error] {text}" if part.is_error else text
+
+
+def _data_text(result: Any) -> str:
+    """Return data as JSON; of a provider's content blocks only the text, the others by their kind.
+
+    A picture's bytes are no words: as text they would be searched, counted and sent.
+    """
+    if isinstance(result, list | tuple) and result and all(map(_is_block, result)):
+        return "\n".join(block["text"] if block["type"] == "text" else f"[{block['type']}]" for block in result)
+    return compact_json(result)
+
+
+def _is_block(value: Any) -> bool:
+    """Whether a value is a text or a file as providers write it, and not a tool's own data."""
+    if not isinstance(value, Mapping):
+        return False
+    match value.get("type"):
+        case "text":
+            return isinstance(value.get("text"), str)
+        case "image" | "document":
+            return isinstance(value.get("source"), Mapping)
+        case "image_url":
+            return "image_url" in value
+    return False

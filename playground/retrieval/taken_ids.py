@@ -1,0 +1,29 @@
+"""Ids that must be unique among what is loaded: another one for each that is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["TakenIds"]
+
+
+class TakenIds:
+    """Ids that are taken.
+
+    Args:
+        taken: Those that are taken from the start.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._numbers: dict[str, int] = {}
+
+    def take(self, wanted: str) -> str:
+        """Return ``wanted``, or ``wanted~2`` and so on where it is taken. O(1) on average, however often."""
+        found, number = wanted, self._numbers.get(wanted, 1)
+        while found in self._taken:
+            number += 1
+            found = f"{wanted}~{number}"
+        self._numbers[wanted] = number
+        self._taken.add(found)
+        return found
