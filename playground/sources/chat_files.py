@@ -18,8 +18,8 @@ from playground.errors import DocumentError, InvalidInputError, PlaygroundError
 from playground.messages import Message, ToolResultPart, ToolUsePart, as_message, message_to_json
 from playground.retrieval.decoding import decode, replace_unstorable, warn_of_replaced
 from playground.retrieval.documents import SIZE_LIMIT, LoadWarning
+from playground.retrieval.free_names import FreeNames
 from playground.retrieval.json_records import check_depth, replaced_everywhere
-from playground.retrieval.taken_ids import TakenIds
 from playground.scope import MemoryScope
 from playground.sources.chat_entries import NO_CHAT_LOG, ChatEntry, called, chat_entries
 from playground.sources.chats import ChatRecord, tool_answers
@@ -70,7 +70,7 @@ def load_chats(
             file never chooses whose chat it is.
         size_limit: Largest file that is read, in bytes.
     """
-    ids = TakenIds()
+    ids = FreeNames()
     chats: list[ChatRecord] = []
     titles: dict[str, str] = {}
     warnings: list[LoadWarning] = []
@@ -177,7 +177,8 @@ class _Reader:
 
     def _fault(self, where: str, problem: str, remedy: str) -> DocumentError:
         place = f"{called(self._name)}, {where}" if where else called(self._name)
-        return DocumentError(f"{place}: {problem.rstrip('.')}.", remedy=remedy or NO_CHAT_LOG, name=called(self._name))
+        problem = problem.rstrip(".")
+        return DocumentError(f"{place}: {problem}.", remedy=remedy or NO_CHAT_LOG, name=called(self._name))
 
     def _fallback(self, number: int, messages: Sequence[Message]) -> str:
         if self._name:

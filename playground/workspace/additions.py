@@ -12,10 +12,10 @@ from typing import Any, Literal
 from playground.digests import text_digest
 from playground.memory import MemoryRecord, MemoryRevision
 from playground.retrieval.documents import Document
+from playground.retrieval.free_names import FreeNames
 from playground.sources import ChatRecord, Skill
 from playground.workspace.changing import changed
 from playground.workspace.memory_files import MemoryLoad, load_memories
-from playground.workspace.naming import FreeNames
 from playground.workspace.project import Project
 from playground.workspace.records import memory_from_json
 from playground.workspace.vectors import VectorTable

@@ -10,10 +10,10 @@ from playground.errors import DocumentError, InvalidInputError, PlaygroundError
 from playground.memory import MemoryRecord
 from playground.retrieval.decoding import decode, replace_unstorable
 from playground.retrieval.documents import LoadWarning
+from playground.retrieval.free_names import FreeNames
 from playground.retrieval.json_records import looks_like_records, read_json_records
 from playground.scope import MemoryScope
 from playground.values import shown
-from playground.workspace.naming import FreeNames
 from playground.workspace.records import memory_from_json
 
 __all__ = ["MEMORY_SIZE_LIMIT", "MemoryLoad", "load_memories"]

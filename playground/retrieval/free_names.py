@@ -1,13 +1,13 @@
-"""Ids that must be unique among what is loaded: another one for each that is taken."""
+"""Finding a free id where the wanted one is taken."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["TakenIds"]
+__all__ = ["FreeNames"]
 
 
-class TakenIds:
+class FreeNames:
     """Ids that are taken.
 
     Args:
