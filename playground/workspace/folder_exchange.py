@@ -1,10 +1,10 @@
 """Exchanging a project's folder as a whole, so that programs that save or read at the same time never mix.
 
 A save is prepared in a working folder beside the project, ``.<name>.<8 hex digits>.saving``, which holds a
-mark, the ``new`` project and, after the exchange, the ``old`` one. Savers take turns through a lock file that
-the system releases when its holder dies; a working folder that is found under the lock therefore belongs to
-nobody who lives. Readers change nothing but for one thing: when a crash fell between taking the old project
-away and setting the new one, the old one is put back.
+mark, the ``new`` project and, after the exchange, the ``old`` one; a removal's holds the project that is
+``gone``. Savers take turns through a lock file that the system releases when its holder dies; a working folder
+that is found under the lock therefore belongs to nobody who lives. Readers change nothing but for one thing:
+when a crash fell between taking the old project away and setting the new one, the old one is put back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,17 @@ from typing import TypeVar
 
 from playground.errors import PlaygroundError, ProjectError
 
-__all__ = ["exchange_folder", "read_folder"]
+__all__ = [
+    "FolderStamp",
+    "exchange_folder",
+    "folder_stamp",
+    "held",
+    "interrupted",
+    "read_folder",
+    "remove_folder",
+    "swap_folder",
+    "tidy",
+]
 
 LOCK_SECONDS = 60.0  # a save takes seconds; who waits longer is told
 WAIT_SECONDS = 0.02  # between two looks
@@ -30,8 +40,9 @@ FREE_TRIES = 5  # of a reader; then it takes its turn under the lock
 READ_TRIES = 50  # a reader that meets another save each time gives up after these
 MARK = "playground-save"
 _WORK = re.compile(r"\.[0-9a-f]{8}\.saving")
+_OF_TARGET = re.compile(r"\.(?P<target>.+)\.[0-9a-f]{8}\.saving")
 _Value = TypeVar("_Value")
-_Identity = tuple[int, int, int] | None
+FolderStamp = tuple[int, int, int] | None
 
 
 def exchange_folder(target: Path, prepare: Callable[[Path], None]) -> None:
@@ -45,21 +56,83 @@ def exchange_folder(target: Path, prepare: Callable[[Path], None]) -> None:
         ProjectError: When another program keeps the lock for a minute.
         OSError: When the disk refuses; ``target`` is what it was.
     """
+    with held(target):
+        swap_folder(target, prepare)
+
+
+@contextmanager
+def held(target: Path) -> Iterator[None]:
+    """Keep every other program from exchanging ``target``; what dead ones left of it is put right first.
+
+    Raises:
+        ProjectError: When another program keeps the lock for a minute.
+        OSError: When the disk refuses.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target):
         _finish_others(target)
-        work = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.saving")
+        yield
+
+
+def swap_folder(target: Path, prepare: Callable[[Path], _Value]) -> _Value:
+    """Exchange ``target`` as ``exchange_folder`` does, for who holds it; return what ``prepare`` returns.
+
+    All that ``prepare`` wrote is on the disk before the names are exchanged.
+
+    Raises:
+        OSError: When the disk refuses; ``target`` is what it was.
+    """
+    with _working(target) as work:
+        (work / "new").mkdir()
+        value = prepare(work / "new")
+        _flush_folders(work / "new")
+        if target.exists():
+            target.rename(work / "old")
+        (work / "new").rename(target)
+        _flush_folder(target.parent)
+    return value
+
+
+def remove_folder(target: Path) -> None:
+    """Remove ``target``, for who holds it: whole, or not at all.
+
+    Raises:
+        OSError: When the disk refuses; ``target`` is what it was.
+    """
+    with _working(target) as work:
+        target.rename(work / "gone")
+        _flush_folder(target.parent)
+
+
+def tidy(target: Path) -> None:
+    """Put right at once what dead writers left of ``target``, unless somebody who lives holds it.
+
+    Copies of what was forgotten or removed since may lie there.
+
+    Raises:
+        OSError: When the disk refuses.
+    """
+    if _works(target) and (descriptor := _taken(_lock_path(target))) is not None:
         try:
-            work.mkdir()
-            (work / MARK).touch()
-            (work / "new").mkdir()
-            prepare(work / "new")
-            if target.exists():
-                target.rename(work / "old")
-            (work / "new").rename(target)
-            _flush_folder(target.parent)
+            _finish_others(target)
         finally:
-            _finish(work, target)
+            _let_go(target, descriptor)
+
+
+def interrupted(parent: Path) -> set[str]:
+    """Return the names of the folders in ``parent`` that an exchange is under way of, or was when it died."""
+    found = (_OF_TARGET.fullmatch(path.name) for path in parent.iterdir())
+    return {match["target"] for match in found if match is not None}
+
+
+def folder_stamp(target: Path) -> FolderStamp:
+    """Return what tells this very folder from one of the same name, or ``None`` when there is none."""
+    try:
+        status = target.stat()
+    except (OSError, ValueError):
+        return None
+    # A removed folder's number is given anew, but not at the same time.
+    return status.st_dev, status.st_ino, status.st_ctime_ns
 
 
 def read_folder(target: Path, read: Callable[[], _Value]) -> _Value:
@@ -80,19 +153,19 @@ def read_folder(target: Path, read: Callable[[], _Value]) -> _Value:
             with suppress(OSError), _locked(target):
                 _finish_others(target, keep_new=True)
                 return read()
-        before = _identity(target)
+        before = folder_stamp(target)
         if before is None and _works(target):
             with suppress(OSError), _locked(target):
                 _finish_others(target, keep_new=True)
-            before = _identity(target)
+            before = folder_stamp(target)
         try:
             value = read()
         except (PlaygroundError, OSError) as error:
             failure = error
-            if before == _identity(target) and (before is not None or not _works(target)):
+            if before == folder_stamp(target) and (before is not None or not _works(target)):
                 raise
         else:
-            if before == _identity(target):
+            if before == folder_stamp(target):
                 return value
         time.sleep(WAIT_SECONDS)
     raise failure or ProjectError(
@@ -100,15 +173,6 @@ def read_folder(target: Path, read: Callable[[], _Value]) -> _Value:
         remedy="Wait for the other program and try again.",
         project=target.name,
     )
-
-
-def _identity(target: Path) -> _Identity:
-    """Return what tells this very folder from one of the same name; a removed folder's number is given anew."""
-    try:
-        status = target.stat()
-    except (OSError, ValueError):
-        return None
-    return status.st_dev, status.st_ino, status.st_ctime_ns
 
 
 def _works(target: Path) -> list[Path]:
@@ -134,12 +198,23 @@ def _finish_others(target: Path, *, keep_new: bool = False) -> None:
             _finish(work, target)
 
 
+@contextmanager
+def _working(target: Path) -> Iterator[Path]:
+    work = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.saving")
+    try:
+        work.mkdir()
+        (work / MARK).touch()
+        yield work
+    finally:
+        _finish(work, target)
+
+
 def _finish(work: Path, target: Path) -> None:
     """Put the old project back where there is none, then drop the working folder."""
     if not target.exists() and (work / "old").is_dir():
         (work / "old").rename(target)
     # The mark goes last, so that what a crash leaves here is still known for ours.
-    for part in ("new", "old"):
+    for part in ("new", "old", "gone"):
         shutil.rmtree(work / part, ignore_errors=True)
     shutil.rmtree(work, ignore_errors=True)
 
@@ -147,7 +222,7 @@ def _finish(work: Path, target: Path) -> None:
 @contextmanager
 def _locked(target: Path) -> Iterator[None]:
     """Hold the lock of ``target``; the system lets go of it when this program dies."""
-    path = target.with_name(f".{target.name}.lock")
+    path = _lock_path(target)
     deadline = time.monotonic() + LOCK_SECONDS
     while (descriptor := _taken(path)) is None:
         if time.monotonic() > deadline:
@@ -160,10 +235,18 @@ def _locked(target: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed before it is let go of: whoever waits on the removed file sees that and takes a new one.
-        with suppress(OSError):
-            path.unlink()
-        os.close(descriptor)
+        _let_go(target, descriptor)
+
+
+def _lock_path(target: Path) -> Path:
+    return target.with_name(f".{target.name}.lock")
+
+
+def _let_go(target: Path, descriptor: int) -> None:
+    # Removed before it is let go of: whoever waits on the removed file sees that and takes a new one.
+    with suppress(OSError):
+        _lock_path(target).unlink()
+    os.close(descriptor)
 
 
 def _taken(path: Path) -> int | None:
@@ -193,6 +276,12 @@ def _lock_at_once(descriptor: int) -> None:
         import fcntl  # noqa: PLC0415  # there only
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _flush_folders(top: Path) -> None:
+    """Flush the names in a folder and in all below it; whoever wrote a file has flushed its content."""
+    for folder, _, _ in os.walk(top, topdown=False):
+        _flush_folder(Path(folder))
 
 
 def _flush_folder(folder: Path) -> None:

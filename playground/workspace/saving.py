@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,32 +12,15 @@ from playground.errors import ProjectError
 from playground.messages import message_to_json
 from playground.sources import Skill
 from playground.workspace.folder_exchange import exchange_folder
+from playground.workspace.folder_files import keep_others, write_files
 from playground.workspace.project import FORMAT_VERSION, Project
 from playground.workspace.records import chunk_lines, document_to_json, memory_to_json
 from playground.workspace.working_memory import HISTORY_FILE
 
-__all__ = ["OWN_FILES", "project_files", "save_project"]
+__all__ = ["project_files", "save_project"]
 
 # Line breaks of YAML that are none of JSON, and characters that it refuses.
 _NOT_IN_YAML = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
-OWN_FILES = frozenset(
-    {
-        "project.json",
-        "documents.jsonl",
-        "chunks.jsonl",
-        "memories.jsonl",
-        "forgotten.jsonl",
-        "chats.jsonl",
-        "scenarios.jsonl",
-        "conversation.json",
-        "tools.json",
-        "working_memory.json",
-        HISTORY_FILE,
-        "vectors.npz",
-        "skills",
-    }
-)
-"""What saving replaces in a project's folder; ``skills`` is a folder, all else are files."""
 
 
 def save_project(project: Project, folder: str | Path) -> Path:
@@ -63,9 +44,8 @@ def save_project(project: Project, folder: str | Path) -> Path:
 
         def prepare(fresh: Path) -> None:
             _check_target(target)
-            for name, data in files.items():
-                _write(fresh / name, data)
-            _keep_others(target, fresh, project.skills)
+            write_files(fresh, files)
+            keep_others(target, fresh, project.skills)
 
         if not target.name:
             raise ProjectError("The root of a disk is no project.", remedy="Choose a folder.", project="")
@@ -178,49 +158,6 @@ def _folder_name(skill: Skill) -> str:
             project=skill.id,
         )
     return skill.id
-
-
-def _special_files(folder: str, names: list[str]) -> list[str]:
-    """Return what has no content to copy: pipes, sockets and devices, which could be read for ever."""
-    return [name for name in names if not _has_content(Path(folder, name))]
-
-
-def _has_content(path: Path) -> bool:
-    return path.is_symlink() or path.is_dir() or path.is_file()
-
-
-def _keep_others(target: Path, fresh: Path, skills: Iterable[Skill]) -> None:
-    """Carry over what this format does not know: licences, notes and the resources of skills that remain."""
-    if target.is_dir():
-        for path in target.iterdir():
-            if path.name not in OWN_FILES:
-                _copy(path, fresh / path.name)
-        for path in target.glob("skills/*"):
-            if path.is_file():
-                _copy(path, fresh / "skills" / path.name)
-    for skill in skills:
-        if skill.folder is not None and skill.folder.is_dir():
-            for path in skill.folder.iterdir():
-                if path.name != "SKILL.md":
-                    _copy(path, fresh / "skills" / skill.id / path.name)
-
-
-def _copy(source: Path, destination: Path) -> None:
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_symlink() or not _has_content(source):
-        return  # a link could lead outside the project, a pipe has no content
-    if source.is_dir():
-        shutil.copytree(source, destination, symlinks=True, dirs_exist_ok=True, ignore=_special_files)
-    else:
-        shutil.copy2(source, destination)
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _json(name: str, value: Any) -> bytes:

@@ -14,7 +14,7 @@ from playground.scope import MemoryScope
 from playground.working_memory import AppliedPatch, WorkingMemoryPatch
 from playground.working_memory.handle import WorkingMemoryHandle
 from playground.workspace import Project, compile_project, load_project, load_sample, save_project
-from playground.workspace.saving import OWN_FILES
+from playground.workspace.folder_files import OWN_FILES
 from playground.workspace.working_memory import (
     HISTORY_BYTES,
     HISTORY_FILE,
