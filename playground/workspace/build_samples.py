@@ -41,8 +41,8 @@ def build(folder: Path, embedder: Embedder) -> Project:
         model_id=embedder.model_id,
         weights_digest=embedder.weights_digest,
     )
-    files = project_files(project)
-    (folder / "chunks.jsonl").write_bytes(files["chunks.jsonl"])
+    if project.documents:
+        (folder / "chunks.jsonl").write_bytes(project_files(project)["chunks.jsonl"])
     (folder / "vectors.npz").write_bytes(table.to_bytes())
     head = folder / "project.json"
     written = json.loads(head.read_text(encoding="utf-8"))
