@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import fsum
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +12,7 @@ from playground.values import RecordedValue
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GroupRecall", "RecallReport", "UnlabelledQuestions", "mean_recall"]
+__all__ = ["DIGITS", "GroupRecall", "RecallReport", "UnlabelledQuestions"]
 
 CAVEAT = (
     "Evidence recall: of the records that a question needs, the share that got into the context; a document "
@@ -111,7 +111,10 @@ class RecallReport(RecordedValue):
         return ("project", "group", "questions", "search", *(f"{at:,}" for at in self.token_limits))
 
     def lines(self) -> tuple[tuple[str, ...], ...]:
-        """Return the table as people read it: each row, and after a project's groups their mean."""
+        """Return the table as people read it: each row, and after a project's groups the mean of several.
+
+        The mean is of the groups that are measured at every limit, each counting the same.
+        """
         return tuple(_line(row) for row in self._with_means())
 
     def to_frame(self) -> pd.DataFrame:
@@ -130,33 +133,24 @@ class RecallReport(RecordedValue):
             rows = [row for row in self.groups if row.project == project]
             yield from rows
             for mode in dict.fromkeys(row.mode for row in rows):
-                groups = [row for row in rows if row.mode == mode]
+                # A group that is left out somewhere would make a row's figures be of different questions.
+                groups = [row for row in rows if row.mode == mode and None not in row.recall]
                 if len(groups) > 1:
-                    yield mean_recall(groups)
+                    yield _mean(groups)
 
 
-def mean_recall(groups: list[GroupRecall]) -> GroupRecall:
-    """Return the mean of a project's groups, each group counting the same.
-
-    Groups that are left out at any limit are left out at all: else the figures of a row would be of different
-    questions.
-
-    Args:
-        groups: Of one project and search, at least one.
-    """
-    counted = [row for row in groups if None not in row.recall]
-    shares = zip(*(row.recall for row in counted), strict=True)
-    means = tuple(round(fsum(share or 0.0 for share in at) / len(counted), DIGITS) for at in shares)
-    first = groups[0]
+def _mean(groups: Sequence[GroupRecall]) -> GroupRecall:
+    """Return the mean of groups that are measured at every limit, each group counting the same."""
+    shares = zip(*(row.recall for row in groups), strict=True)
     return GroupRecall(
-        project=first.project,
-        group=f"mean of {len(counted)} groups",
-        mode=first.mode,
-        questions=sum(row.questions for row in counted),
-        evidence=sum(row.evidence for row in counted),
+        project=groups[0].project,
+        group=f"mean of {len(groups)} groups",
+        mode=groups[0].mode,
+        questions=sum(row.questions for row in groups),
+        evidence=sum(row.evidence for row in groups),
         material_tokens=max(row.material_tokens for row in groups),
-        searched_by_words=sum(row.searched_by_words for row in counted),
-        recall=means or (None,) * len(first.recall),
+        searched_by_words=sum(row.searched_by_words for row in groups),
+        recall=tuple(round(fsum(share or 0.0 for share in at) / len(groups), DIGITS) for at in shares),
     )
 
 
