@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from playground.errors import DocumentError
 
-__all__ = ["checked_names"]
+__all__ = ["UNPACKED_LIMIT", "checked_names"]
 
 RATIO_LIMIT = 100  # unpacked bytes for each packed one
 UNPACKED_LIMIT = 512 * 1024 * 1024  # bytes of all entries together
@@ -35,8 +35,17 @@ def checked_names(
     ratio_limit: float = RATIO_LIMIT,
     unpacked_limit: int = UNPACKED_LIMIT,
     ratio_floor: int = RATIO_FLOOR,
+    entities: bool = False,
 ) -> frozenset[str]:
     """Return the names in an archive that is safe to unpack in memory. O(unpacked bytes), memory O(1).
+
+    Args:
+        name: The archive's name, for errors.
+        data: The archive.
+        ratio_limit: Unpacked bytes for each packed one.
+        unpacked_limit: Bytes of all entries together.
+        ratio_floor: Bytes an entry may have at any ratio.
+        entities: Whether XML in it may declare entities, because nobody parses it.
 
     Raises:
         DocumentError: When it is damaged or encrypted, unpacks to too much (each entry and all together), has a
@@ -49,7 +58,7 @@ def checked_names(
             total = 0
             for entry in entries:
                 allowed = min(unpacked_limit - total, max(ratio_floor, int(ratio_limit * entry.compress_size)))
-                total += _unpacked(name, archive, entry, allowed)
+                total += _unpacked(name, archive, entry, allowed, entities=entities)
             if total > max(ratio_floor, ratio_limit * len(data)):  # entries that share their packed bytes
                 raise _bomb(name)
             return frozenset(entry.filename for entry in entries)
@@ -83,9 +92,11 @@ def _check_listing(name: str, entries: Iterable[zipfile.ZipInfo]) -> None:
             )
 
 
-def _unpacked(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int) -> int:
+def _unpacked(
+    name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, *, entities: bool
+) -> int:
     """Return how many bytes an entry unpacks to; stop as soon as they are more than ``allowed``."""
-    is_xml = entry.filename.lower().endswith((".xml", ".rels"))
+    is_xml = not entities and entry.filename.lower().endswith((".xml", ".rels"))
     size = 0
     tail = b""
     with archive.open(entry) as content:

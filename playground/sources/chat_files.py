@@ -20,6 +20,7 @@ from playground.retrieval.decoding import decode, replace_unstorable, warn_of_re
 from playground.retrieval.documents import SIZE_LIMIT, LoadWarning
 from playground.retrieval.free_names import FreeNames
 from playground.retrieval.json_records import check_depth, replaced_everywhere
+from playground.retrieval.notes import few_notes
 from playground.scope import MemoryScope
 from playground.sources.chat_entries import NO_CHAT_LOG, ChatEntry, called, chat_entries
 from playground.sources.chats import ChatRecord, tool_answers
@@ -28,7 +29,6 @@ from playground.values import shown, whole_number
 
 __all__ = ["ChatLoad", "load_chats"]
 
-NOTES_A_FILE = 20  # what a person reads; the rest is counted
 NAMES_A_NOTE = 8
 _IDS = ("chatId", "chat_id", "id", "conversation_id")
 _FIELDS = frozenset(
@@ -92,7 +92,7 @@ def load_chats(
             chats.append(replace(chat, chat_id=chat_id))
             if title:
                 titles[chat_id] = title
-        warnings.extend(LoadWarning(called(name), note) for note in _few(notes))
+        warnings.extend(LoadWarning(called(name), note) for note in few_notes(notes))
     return ChatLoad(tuple(chats), titles, tuple(warnings), tuple(errors))
 
 
@@ -230,9 +230,3 @@ def _named(names: Counter[str]) -> str:
     shown_names = [shown(name).strip("'") for name in sorted(names)]
     more = f" and {len(names) - NAMES_A_NOTE:,} more" if len(names) > NAMES_A_NOTE else ""
     return ", ".join(shown_names[:NAMES_A_NOTE]) + more
-
-
-def _few(notes: Sequence[str]) -> list[str]:
-    if len(notes) <= NOTES_A_FILE:
-        return list(notes)
-    return [*notes[:NOTES_A_FILE], f"{len(notes) - NOTES_A_FILE:,} more of this kind."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from playground.errors import DocumentError, InvalidInputError
 from playground.sources.skill_text import REPLACED, Skill, parse_skill, skill_of_record
 
-__all__ = ["SkillRegistry"]
+__all__ = ["RESOURCE_BYTES", "SKILL_BYTES", "SKILL_FILE", "SkillRegistry"]
 
 SKILL_FILE = "SKILL.md"
 SKILL_BYTES = 1_000_000  # largest SKILL.md; a body must fit a model call
@@ -86,7 +87,11 @@ class SkillRegistry:
             InvalidInputError: When the skill has no such file, the path leads outside its folder (upwards,
                 absolute, or through a link), or the file is larger than 10 MB.
         """
-        folder = self._known(skill_id).folder
+        skill = self._known(skill_id)
+        held = dict(skill.resources).get(posixpath.normpath(path))
+        if held is not None:
+            return held
+        folder = skill.folder
         found = None if folder is None else _inside(folder, path)
         if found is None:
             raise InvalidInputError(

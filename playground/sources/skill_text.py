@@ -42,7 +42,8 @@ class Skill:
         license: As stated.
         allowed_tools: As stated.
         issues: Advisory rules it breaks, as sentences.
-        folder: Where its resources are, if it has any.
+        folder: Where its resources are, if it has any on the disk.
+        resources: Those that are held in memory: path within the skill's folder, and content, by path.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Skill:
     allowed_tools: tuple[str, ...] = ()
     issues: tuple[str, ...] = ()
     folder: Path | None = None
+    resources: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
 
 
 def parse_skill(text: str, *, id: str, folder: Path | None = None) -> Skill:  # noqa: A002  # the skill's own word

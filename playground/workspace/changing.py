@@ -50,8 +50,12 @@ _PIECES: Mapping[str, Callable[[Project], Iterator[str | bytes]]] = {
     "chats": lambda project: (repr(chat.to_json()) for chat in project.chats),
     "chat_titles": lambda project: (repr(title) for title in sorted(project.chat_titles.items())),
     "skills": lambda project: (
-        repr((skill.id, skill.name, skill.description, skill.license, skill.allowed_tools, skill.body))
+        piece
         for skill in project.skills
+        for piece in (
+            repr((skill.id, skill.name, skill.description, skill.license, skill.allowed_tools, skill.body)),
+            *(part for resource in skill.resources for part in resource),
+        )
     ),
     "vectors": _vectors,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from playground.retrieval.decoding import decode, replace_unstorable
 from playground.retrieval.documents import LoadWarning
 from playground.retrieval.free_names import FreeNames
 from playground.retrieval.json_records import looks_like_records, read_json_records
+from playground.retrieval.notes import few_notes
 from playground.scope import MemoryScope
 from playground.values import shown
 from playground.workspace.records import memory_from_json
@@ -19,7 +20,6 @@ from playground.workspace.records import memory_from_json
 __all__ = ["MEMORY_SIZE_LIMIT", "MemoryLoad", "load_memories"]
 
 MEMORY_SIZE_LIMIT = 10 * 1024 * 1024  # bytes of one file of memories; each is a sentence or two
-NOTES_A_FILE = 20  # what a person reads; the rest is counted
 _VECTOR_FIELDS = ("embedding", "embedding_model_id", "embeddingModelId")
 
 
@@ -73,7 +73,7 @@ def load_memories(
                 taken, free = shown(entry["id"]), shown(identifier)
                 notes.append(f"The id {taken} occurs more than once; a later one became {free}.")
             entries[identifier] = {**entry, "id": identifier}
-        warnings.extend(LoadWarning(name, note) for note in _few(notes))
+        warnings.extend(LoadWarning(name, note) for note in few_notes(notes))
     return MemoryLoad(tuple(entries.values()), tuple(warnings), tuple(errors))
 
 
@@ -128,9 +128,3 @@ def _check_revisions(entry: Mapping[str, Any], record: MemoryRecord) -> None:
         raise InvalidInputError('"text" is not that of the last of its "revisions"', remedy="Leave out one.")
     if any(field in revision for revision in entry["revisions"] for field in _VECTOR_FIELDS):
         raise InvalidInputError("a revision brings a vector", remedy="Leave it out.")
-
-
-def _few(notes: Sequence[str]) -> list[str]:
-    if len(notes) <= NOTES_A_FILE:
-        return list(notes)
-    return [*notes[:NOTES_A_FILE], f"{len(notes) - NOTES_A_FILE:,} more of this kind."]

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from playground.errors import DocumentError
-from playground.retrieval.archives import checked_names
+from playground.retrieval.archives import UNPACKED_LIMIT, checked_names
 
 
 def packed(*entries: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -21,9 +21,9 @@ def packed(*entries: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> b
     return target.getvalue()
 
 
-def refused(data: bytes, words: str, **limits: int) -> None:
+def refused(data: bytes, words: str, *, unpacked_limit: int = UNPACKED_LIMIT) -> None:
     with pytest.raises(DocumentError, match=words) as caught:
-        checked_names("a.docx", data, **limits)
+        checked_names("a.docx", data, unpacked_limit=unpacked_limit)
     assert caught.value.name == "a.docx"
     assert caught.value.remedy
 
