@@ -21,13 +21,14 @@ class ProjectFolder:
 
     Args:
         path: The folder.
+        name: What the project is called; the folder's name by default.
 
     Raises:
         ProjectError: When there is no such folder.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.name = path.name or str(path)
+    def __init__(self, path: Path, name: str = "") -> None:
+        self.name = name or path.name or str(path)
         if not path.is_dir():
             raise ProjectError(
                 f"There is no project folder {self.name!r}.",

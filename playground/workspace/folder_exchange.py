@@ -185,7 +185,12 @@ def _works(target: Path) -> list[Path]:
     except (OSError, ValueError):
         return []
     found = [path for path in near if _WORK.fullmatch(path.name.removeprefix(lead))]
-    return [path for path in found if not path.is_symlink() and (path / MARK).is_file()]
+    return [path for path in found if not path.is_symlink() and _is_ours(path)]
+
+
+def _is_ours(work: Path) -> bool:
+    """Say whether a save made it: it has the mark, or a crash came before the mark or after its removal."""
+    return (work / MARK).is_file() or (work.is_dir() and not any(work.iterdir()))
 
 
 def _finish_others(target: Path, *, keep_new: bool = False) -> None:

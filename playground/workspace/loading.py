@@ -27,7 +27,7 @@ from playground.workspace.scenario import Scenario
 from playground.workspace.vectors import VectorTable
 from playground.workspace.working_memory import working_memory_history
 
-__all__ = ["load_project"]
+__all__ = ["load_folder", "load_project"]
 
 _FIELDS = frozenset(
     (
@@ -61,7 +61,7 @@ def load_project(name_or_path: str | Path) -> Project:
     name = Path(name_or_path).name[:80]
     try:
         path = _located(name_or_path)
-        return read_folder(path, lambda: _loaded(path))
+        return read_folder(path, lambda: load_folder(path))
     except PlaygroundError:
         raise
     except Exception as error:  # a path or a file can be odd in any way
@@ -73,16 +73,18 @@ def load_project(name_or_path: str | Path) -> Project:
         ) from error
 
 
-def _located(name_or_path: str | Path) -> Path:
-    if isinstance(name_or_path, str) and is_sample(name_or_path):
-        return sample_folder(name_or_path)
-    if "\0" in str(name_or_path):
-        raise ProjectError("A path cannot hold a NUL character.", remedy="Correct the path.", project="")
-    return Path(name_or_path).expanduser().absolute()
+def load_folder(path: Path, name: str = "") -> Project:
+    """Read a project of a folder that nobody exchanges meanwhile.
 
+    Args:
+        path: The folder.
+        name: What the project is called; the folder's name by default.
 
-def _loaded(path: Path) -> Project:
-    folder = ProjectFolder(path)
+    Raises:
+        ProjectError: As ``load_project`` does.
+        OSError: When a file cannot be read.
+    """
+    folder = ProjectFolder(path, name)
     head = folder.json("project.json", dict, dict)
     version = head.get("version")
     if type(version) is not int or version != FORMAT_VERSION:  # True and 1.0 equal 1
@@ -95,6 +97,14 @@ def _loaded(path: Path) -> Project:
     if unknown := sorted(head.keys() - _FIELDS):
         raise folder.error(f"project.json has unknown fields: {', '.join(unknown)}.", "Remove or correct them.")
     return folder.checked("project.json", lambda: _project(folder, head))
+
+
+def _located(name_or_path: str | Path) -> Path:
+    if isinstance(name_or_path, str) and is_sample(name_or_path):
+        return sample_folder(name_or_path)
+    if "\0" in str(name_or_path):
+        raise ProjectError("A path cannot hold a NUL character.", remedy="Correct the path.", project="")
+    return Path(name_or_path).expanduser().absolute()
 
 
 def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:

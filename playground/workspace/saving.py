@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from playground.errors import ProjectError
 from playground.messages import message_to_json
 from playground.sources import Skill
-from playground.workspace.folder_exchange import exchange_folder
+from playground.workspace.folder_exchange import exchange_folder, swap_folder
 from playground.workspace.folder_files import keep_others, write_files
+from playground.workspace.loading import load_folder
 from playground.workspace.project import FORMAT_VERSION, Project
 from playground.workspace.records import chunk_lines, document_to_json, memory_to_json
 from playground.workspace.working_memory import HISTORY_FILE
 
-__all__ = ["project_files", "save_project"]
+__all__ = ["project_files", "save_project", "write_held"]
 
 # Line breaks of YAML that are none of JSON, and characters that it refuses.
 _NOT_IN_YAML = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
@@ -61,8 +63,50 @@ def save_project(project: Project, folder: str | Path) -> Path:
     return target
 
 
+def write_held(target: Path, project: Project, *, more: Mapping[str, bytes] | None = None) -> Project:
+    """Write a project to a folder that the caller holds, see ``held``, and return it as it can be loaded.
+
+    It is read back before the exchange, so that no project is ever written that does not open.
+
+    Args:
+        target: A new folder, or one that holds a project, which is replaced.
+        project: What is written.
+        more: Further files of the folder, by name.
+
+    Returns:
+        The project that was given, with its built indexes, under the digest, the name and the skill folders
+        that loading gives it.
+
+    Raises:
+        ProjectError: When a record cannot be written without loss, or what was written does not open.
+        OSError: When the disk refuses; the folder is what it was.
+    """
+    files = {**project_files(project), **(more or {})}
+
+    def prepare(fresh: Path) -> Project:
+        keep_others(target, fresh, project.skills)
+        write_files(fresh, files)
+        return load_folder(fresh, target.name)
+
+    loaded = swap_folder(target, prepare)
+    skills = tuple(
+        skill if skill.folder is None else replace(skill, folder=target / "skills" / skill.folder.name)
+        for skill in loaded.skills
+    )
+    return project.with_parts(
+        name=loaded.name,
+        title=loaded.title,
+        skills=skills,
+        digest=loaded.digest,
+        warnings=loaded.warnings,
+    )
+
+
 def project_files(project: Project) -> dict[str, bytes]:
-    """Return a project's files by their name in the folder; empty parts have no file."""
+    """Return a project's files by their name in the folder; empty parts have no file.
+
+    Resources of skills that lie in a folder are not among them.
+    """
     scope = project.scope
     files = {
         "project.json": _json("project.json", _head(project)),
@@ -95,9 +139,12 @@ def project_files(project: Project) -> dict[str, bytes]:
         files[HISTORY_FILE] = "".join(lines).encode()
     if len(project.vectors):
         files["vectors.npz"] = project.vectors.to_bytes()
+    files = {name: data for name, data in files.items() if data}
     for skill in project.skills:
-        files[f"skills/{_folder_name(skill)}/SKILL.md"] = _skill_file(skill)
-    return {name: data for name, data in files.items() if data}
+        folder = f"skills/{_folder_name(skill)}"
+        files[f"{folder}/SKILL.md"] = _skill_file(skill)
+        files.update((f"{folder}/{path}", data) for path, data in skill.resources)
+    return files
 
 
 def _check_target(target: Path) -> None:
