@@ -1,6 +1,7 @@
 """``playground``: starts the app, or runs one of its commands.
 
-What is wrong is said in one line on the error stream, with the remedy, and ends with exit code 2.
+What is wrong is said in one line on the error stream, with the remedy, and ends with exit code 2; see
+``playground.commands.exits``.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ from typing import Annotated
 
 import typer
 
+from playground.commands import exits
 from playground.commands.compiling import compile_command
+from playground.commands.embedding import embed_command
 from playground.commands.evaluating import evaluate_command
 from playground.commands.recalling import recall_command
 from playground.errors import PlaygroundError
 from playground.terminal import print_error, unwritable
 
 __all__ = ["main"]
-
-EXIT_ERROR = 2
-INTERRUPTED = 130  # what shells report for Ctrl+C
 
 # typer brings its own click from 0.20 on and raises that one's errors; this finds the right base for either.
 _UsageError: type[Exception] = next(
@@ -31,6 +31,7 @@ _UsageError: type[Exception] = next(
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 app.command("compile")(compile_command)
+app.command("embed")(embed_command)
 app.command("evaluate")(evaluate_command)
 app.command("recall")(recall_command)
 
@@ -41,16 +42,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
     except PlaygroundError as error:
         print_error(f"Error: {error}")
-        code = EXIT_ERROR
+        code = exits.ERROR
     except _UsageError as error:
         message = getattr(error, "format_message", error.__str__)()
         print_error(f"Error: {message.rstrip('.')}. See playground --help.")
-        code = EXIT_ERROR
+        code = exits.ERROR
     except (typer.Abort, KeyboardInterrupt):
-        code = INTERRUPTED
+        code = exits.INTERRUPTED
     except OSError as error:
         print_error(f"Error: {unwritable(error)}")
-        code = EXIT_ERROR
+        code = exits.ERROR
     sys.exit(code if isinstance(code, int) else 0)
 
 

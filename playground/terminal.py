@@ -21,7 +21,7 @@ from playground.views.direction import isolated
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["print_error", "print_json", "print_rich", "print_xml", "safe", "unwritable"]
+__all__ = ["print_error", "print_json", "print_line", "print_rich", "print_xml", "safe", "unwritable"]
 
 PIPED_WIDTH = 160  # columns of a table that no terminal limits
 
@@ -47,6 +47,11 @@ def print_rich(*parts: tuple[Table | str, str | None]) -> None:
         for part, style in parts:
             console.print(part, style=style)
     _print_plain(_CUT_ISOLATE.sub("\\1\u2069", captured.get()))
+
+
+def print_line(text: str) -> None:
+    """Print one line of untrusted text for people."""
+    _print_plain(f"{safe(text)}\n")
 
 
 def safe(text: str) -> str:

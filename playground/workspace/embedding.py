@@ -15,7 +15,7 @@ from playground.cancel import CancelToken
 from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.embedding import Embedder, Progress
 from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache, vector_key
-from playground.retrieval.index import Vectors
+from playground.retrieval.index import UNIT_TOLERANCE, Vectors
 from playground.workspace.additions import with_vectors
 from playground.workspace.project import Project
 from playground.workspace.texts import all_texts
@@ -99,7 +99,7 @@ def embed_project(
 
     Raises:
         CallCancelledError: When the signal came before the first batch: nothing was won.
-        EmbeddingUnavailableError: When the model cannot be loaded.
+        EmbeddingUnavailableError: When the model cannot be loaded, or gives what is no unit vector.
     """
     signal = signal or CancelToken()
     tell = on_progress or (lambda _: None)
@@ -205,11 +205,22 @@ def _batches(
             break
         some = texts[start : start + BATCH]
         # Without the signal: a batch that was begun is kept.
-        made.append(model.embed(some))
+        made.append(_sound(model.embed(some), model.model_id))
         covered += sum(map(len, some))
         left -= len(some)
         tell(EmbeddingProgress("embedding", len(texts) - left, len(texts), covered / length))
     return made
+
+
+def _sound(rows: Vectors, model_id: str) -> Vectors:
+    # Written so that NaN fails it too.
+    if not bool(np.all(np.abs(np.linalg.norm(rows, axis=1) - 1) < UNIT_TOLERANCE)):
+        raise EmbeddingUnavailableError(
+            f"{model_id} gave a vector that is not finite or not of length 1.",
+            remedy="Choose another model, or search lexically.",
+            model=model_id,
+        )
+    return rows
 
 
 def _joined(parts: Sequence[Vectors], model_id: str) -> Vectors:

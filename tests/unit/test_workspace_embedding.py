@@ -152,6 +152,24 @@ def test_a_model_whose_vectors_changed_their_length_is_a_typed_error(cache: Embe
         embed_project(grown, wider, cache)
 
 
+class BrokenModel(AngleModel):
+    """Gives a vector that no project could be loaded with."""
+
+    def embed(
+        self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
+    ) -> Vectors:
+        rows = super().embed(texts)
+        rows[-1] = np.nan
+        return rows
+
+
+def test_a_model_that_gives_no_unit_vectors_is_a_typed_error_and_harms_no_project(
+    cache: EmbeddingCache,
+) -> None:
+    with pytest.raises(EmbeddingUnavailableError, match="not finite"):
+        embed_project(_many(), BrokenModel(), cache)
+
+
 def test_what_was_forgotten_during_a_run_stays_forgotten(cache: EmbeddingCache) -> None:
     project = remember_memory(_project("one"), "Ada owes Bob a secret.", now=0, id="m1")
     run = embed_project(project, AngleModel(), cache)
