@@ -1,40 +1,25 @@
-"""Adding to working memory: a box for each kind of item and one for the goal."""
+"""Adding to working memory: a form for each kind of item and one for the goal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Mapping
 
 import streamlit as st
 
 from playground.app import markup
 from playground.app.memory_changes import changed, say
-from playground.app.memory_editor import ATTEMPTS, TASKS, TEXT_LIMIT
+from playground.app.memory_forms import TEXT_LIMIT, choice_box, text_box
 from playground.app.roles import role
 from playground.escaping import replace_surrogates
-from playground.views.working_memory import NOUNS, spaced
-from playground.views.working_memory_actions import ADDING, labelled, with_task
+from playground.views.working_memory import NOUNS
+from playground.views.working_memory_forms import ItemForm, adding_form, adding_operation
 from playground.views.working_memory_outcome import nothing_changed, nothing_entered
 from playground.working_memory import WorkingMemorySnapshot
-from playground.working_memory.items import DecisionStatus, Section
+from playground.working_memory.items import Section
 
 __all__ = ["add_panel"]
 
-DECISIONS: tuple[DecisionStatus, ...] = get_args(DecisionStatus)
-NAMES: dict[str, Section] = {
-    "Goal": "goal",
-    **{names[0].capitalize(): name for name, names in NOUNS.items() if name != "goal"},
-}
-PLACEHOLDERS: dict[Section, str] = {
-    "goal": "What the task is for",
-    "constraints": "A rule that must be kept",
-    "tasks": "What is to be done",
-    "decisions": "What is decided",
-    "questions": "What has to be found out",
-    "attempts": "What is or was tried",
-    "hypotheses": "What is assumed",
-    "observations": "What was seen",
-}
+NAMES: dict[str, Section] = {noun.capitalize(): section for section, (noun, _) in NOUNS.items()}
 
 
 def add_panel(snapshot: WorkingMemorySnapshot, *, project: str) -> None:
@@ -50,30 +35,35 @@ def add_panel(snapshot: WorkingMemorySnapshot, *, project: str) -> None:
             label_visibility="collapsed",
             persist_state="session",
         )
-        kind = NAMES[chosen]
-        operation = {"goal": "set-goal", "tasks": "set-tasks"}.get(kind) or ADDING[kind]
-        verb = "Set the goal" if kind == "goal" else f"Add {NOUNS[kind][0]}"
+        section = NAMES[chosen]
+        form = adding_form(section, role=role())
         # What was written stays until its own patch is applied, also while another kind or page is looked at.
-        name = f"{kind}_{project}"
-        if kind == "goal":
-            _follow_goal(f"add_text_{name}", snapshot)
+        name = f"{section}_{project}"
+        keys = {box.name: f"add_{box.name}_{name}" for box in form.boxes}
+        if section == "goal":
+            _follow_goal(keys["text"], snapshot)
         with st.container(key="add_form", gap="small"):
+            text, *more = form.boxes
             st.text_area(
-                NOUNS[kind][0].capitalize(),
-                key=f"add_text_{name}",
+                text.label,
+                key=keys[text.name],
                 height=68,
                 max_chars=TEXT_LIMIT,
-                placeholder=PLACEHOLDERS[kind],
+                placeholder=text.placeholder,
                 label_visibility="collapsed",
                 persist_state="session",
             )
-            fields = _more(kind, name)
-            st.button(
-                labelled(verb, role(), operation),
-                key=f"add_button_{name}",
-                on_click=_add,
-                args=(project, snapshot, kind, f"add_text_{name}", fields),
-            )
+            if form.choice:
+                # A role that another status is chosen for at first has a box of its own.
+                keys[form.choice.name] = f"add_{form.choice.name}_{name}_{form.choice.chosen}"
+                left, right = st.columns((2, 1), gap="small")
+                with left:
+                    for box in more:
+                        text_box(box, key=keys[box.name], kept=True)
+                with right:
+                    choice_box(form.choice, key=keys[form.choice.name])
+            arguments = (project, snapshot, section, form, keys)
+            st.button(form.button, key=f"add_button_{name}", on_click=_add, args=arguments)
 
 
 def _follow_goal(key: str, snapshot: WorkingMemorySnapshot) -> None:
@@ -88,55 +78,15 @@ def _goal(snapshot: WorkingMemorySnapshot) -> str:
     return replace_surrogates(snapshot.goal.text) if snapshot.goal else ""
 
 
-def _more(kind: Section, name: str) -> dict[str, str]:
-    """Show what a kind has beside its text, and return the keys of its controls by field."""
-    said: tuple[str, str] | None = {
-        "decisions": ("rationale", "Rationale"), "attempts": ("detail", "Detail"), "tasks": ("notes", "Notes"),
-    }.get(kind)  # fmt: skip
-    states: Sequence[str] = {"decisions": DECISIONS, "attempts": ATTEMPTS, "tasks": TASKS}.get(kind, ())
-    if said is None:
-        return {}
-    field, label = said
-    left, right = st.columns((2, 1), gap="small")
-    left.text_input(
-        label,
-        key=f"add_{field}_{name}",
-        placeholder=label,
-        max_chars=TEXT_LIMIT,
-        label_visibility="collapsed",
-        persist_state="session",
-    )
-    # What a role says of a decision unless it chooses is the first.
-    state = f"add_state_{name}_{role()}" if kind == "decisions" else f"add_state_{name}"
-    if kind == "decisions" and role() == "host":
-        states = sorted(states, key=lambda known: known != "accepted")
-    right.selectbox("Status", states, key=state, format_func=spaced, label_visibility="collapsed")
-    return {field: f"add_{field}_{name}", "state": state}
-
-
 def _add(
-    project: str, snapshot: WorkingMemorySnapshot, kind: Section, text_key: str, fields: Mapping[str, str]
+    project: str, snapshot: WorkingMemorySnapshot, section: Section, form: ItemForm, keys: Mapping[str, str]
 ) -> None:
-    text = str(st.session_state[text_key])
-    more = {field: str(st.session_state[key]) for field, key in fields.items()}
-    if not text.strip():
-        say(nothing_entered(NOUNS[kind][0]))
-        return
-    if kind == "goal" and text == _goal(snapshot):
+    said = {field: str(st.session_state[key]) for field, key in keys.items()}
+    if lacking := form.lacking(said):
+        say(nothing_entered(lacking))
+    elif section == "goal" and said["text"] == _goal(snapshot):
         say(nothing_changed("goal"))
-        return
-    operation: Mapping[str, Any]
-    state = more.get("state", "")
-    if kind == "goal":
-        operation = {"op": "set-goal", "text": text}
-    elif kind == "tasks":
-        operation = with_task(snapshot.tasks, title=text, status=state, notes=more["notes"])
     else:
-        said = {name: words for name, words in more.items() if words and name != "state"}
-        if kind == "decisions":
-            said["status"] = state
-        if kind == "attempts":
-            said["outcome"] = state
-        operation = {"op": ADDING[kind], "text": text, **said}
-    if changed(project, snapshot.revision, operation) and kind != "goal":
-        st.session_state.update({text_key: ""} | {key: "" for field, key in fields.items() if field != "state"})
+        operation = adding_operation(section, said, snapshot.tasks)
+        if changed(project, snapshot.revision, operation) and section != "goal":
+            st.session_state.update({keys[box.name]: "" for box in form.boxes})

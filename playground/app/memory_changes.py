@@ -20,7 +20,7 @@ from playground.compiler.values import WORKING_MEMORY_SOURCE
 from playground.errors import PlaygroundError
 from playground.views.notices import Notice
 from playground.views.record_key import record_key
-from playground.views.working_memory_actions import ADDING
+from playground.views.working_memory_forms import ADDING
 from playground.views.working_memory_outcome import OUTCOME, outcome_notice, refusal
 from playground.working_memory import AppliedPatch, PatchOutcome, WorkingMemoryPatch
 from playground.working_memory.rendering import record_id

@@ -1,25 +1,20 @@
-"""The editor of one item of working memory: buttons and forms, each of which is one patch."""
+"""The editor of one item of working memory: buttons and a form, each of which is one patch."""
 
 from __future__ import annotations
-
-from typing import get_args
 
 import streamlit as st
 
 from playground.app import markup, memory_markup
 from playground.app.memory_changes import change, say
+from playground.app.memory_forms import choice_box, text_box
 from playground.app.roles import role
-from playground.views.working_memory import ItemRow, spaced
-from playground.views.working_memory_actions import item_actions, labelled, with_task
+from playground.views.working_memory import ItemRow
+from playground.views.working_memory_actions import item_actions
+from playground.views.working_memory_forms import changing_form, changing_operation
 from playground.views.working_memory_outcome import nothing_entered
 from playground.working_memory import WorkingMemorySnapshot
-from playground.working_memory.items import Outcome, TaskStatus
 
-__all__ = ["ATTEMPTS", "TASKS", "TEXT_LIMIT", "item_panel"]
-
-TEXT_LIMIT = 20_000  # characters that a box takes; what is too long for an item is the patch's to refuse
-ATTEMPTS: tuple[Outcome, ...] = get_args(Outcome)
-TASKS: tuple[TaskStatus, ...] = get_args(TaskStatus)
+__all__ = ["item_panel"]
 
 
 def item_panel(row: ItemRow | None, snapshot: WorkingMemorySnapshot, *, project: str) -> None:
@@ -39,105 +34,32 @@ def item_panel(row: ItemRow | None, snapshot: WorkingMemorySnapshot, *, project:
                     on_click=change,
                     args=(project, snapshot.revision, action.operation),
                 )
-        if row.list == "questions":
-            _answer_form(row, snapshot, project)
-        elif row.list == "attempts":
-            _attempt_form(row, snapshot, project)
-        elif row.list == "tasks":
-            _task_form(row, snapshot, project)
+        _form(row, snapshot, project)
 
 
-def _answer_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
+def _form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
+    """Show what can be said of the item in words of one's own, if anything can."""
+    form = changing_form(row, role=role())
+    if form is None:
+        return
     name = f"{row.key}_{project}_{row.revision}"  # what is half-written outlasts the patches of others
+    keys = {field: f"item_{field}_{name}" for field in form.names}
 
     def send() -> None:
-        answer = st.session_state[f"answer_text_{name}"]
-        if answer.strip():
-            operation = {"op": "answer-question", "id": row.id, "answer": answer}
-            change(project, snapshot.revision, operation)
+        said = {field: str(st.session_state[key]) for field, key in keys.items()}
+        if lacking := form.lacking(said):
+            say(nothing_entered(lacking))
         else:
-            say(nothing_entered("answer"))
+            change(project, snapshot.revision, changing_operation(row, said, snapshot.tasks))
 
-    with st.form(f"answer_{name}", border=False):
-        st.text_input(
-            "Answer",
-            dict(row.more).get("Answer", ""),
-            key=f"answer_text_{name}",
-            max_chars=TEXT_LIMIT,
-            placeholder="The answer",
-            label_visibility="collapsed",
-        )
-        label = labelled("Answer", role(), "answer-question", row)
-        st.form_submit_button(label, key=f"answer_button_{name}", on_click=send)
-
-
-def _attempt_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
-    name = f"{row.key}_{project}_{row.revision}"  # what is half-written outlasts the patches of others
-    states = [spaced(state) for state in ATTEMPTS]
-
-    def send() -> None:
-        detail = st.session_state[f"attempt_detail_{name}"]
-        said = {"detail": detail} if detail else {}
-        outcome = st.session_state[f"attempt_state_{name}"]
-        operation = {"op": "update-attempt", "id": row.id, "outcome": outcome, **said}
-        change(project, snapshot.revision, operation)
-
-    with st.form(f"attempt_{name}", border=False):
-        left, right = st.columns((2, 1), gap="small")
-        left.text_input(
-            "Detail",
-            dict(row.more).get("Detail", ""),
-            key=f"attempt_detail_{name}",
-            max_chars=TEXT_LIMIT,
-            placeholder="Detail",
-            label_visibility="collapsed",
-        )
-        right.selectbox(
-            "Outcome",
-            ATTEMPTS,
-            index=states.index(row.status),
-            key=f"attempt_state_{name}",
-            format_func=spaced,
-            label_visibility="collapsed",
-        )
-        label = labelled("Say how it went", role(), "update-attempt", row)
-        st.form_submit_button(label, key=f"attempt_button_{name}", on_click=send)
-
-
-def _task_form(row: ItemRow, snapshot: WorkingMemorySnapshot, project: str) -> None:
-    name = f"{row.key}_{project}_{row.revision}"  # what is half-written outlasts the patches of others
-    states = [spaced(state) for state in TASKS]
-
-    def send() -> None:
-        title, status, notes = (
-            st.session_state[f"task_{field}_{name}"] for field in ("title", "state", "notes")
-        )
-        if title.strip():
-            operation = with_task(snapshot.tasks, task_id=row.id, title=title, status=status, notes=notes)
-            change(project, snapshot.revision, operation)
-        else:
-            say(nothing_entered("title"))
-
-    with st.form(f"task_{name}", border=False):
-        left, right = st.columns((2, 1), gap="small")
-        left.text_input(
-            "Title", row.text, key=f"task_title_{name}", max_chars=TEXT_LIMIT, label_visibility="collapsed"
-        )
-        right.selectbox(
-            "Status",
-            TASKS,
-            index=states.index(row.status),
-            key=f"task_state_{name}",
-            format_func=spaced,
-            label_visibility="collapsed",
-        )
-        st.text_input(
-            "Notes",
-            dict(row.more).get("Notes", ""),
-            key=f"task_notes_{name}",
-            max_chars=TEXT_LIMIT,
-            placeholder="Notes",
-            label_visibility="collapsed",
-        )
-        label = labelled("Save the task", role(), "set-tasks")
-        st.form_submit_button(label, key=f"task_button_{name}", on_click=send)
+    with st.form(f"item_form_{name}", border=False):
+        first, *others = form.boxes
+        places = st.columns((2, 1) if form.choice else 1, gap="small")
+        with places[0]:
+            text_box(first, key=keys[first.name])
+        if form.choice:
+            with places[1]:
+                choice_box(form.choice, key=keys[form.choice.name])
+        for box in others:
+            text_box(box, key=keys[box.name])
+        st.form_submit_button(form.button, key=f"item_button_{name}", on_click=send)

@@ -67,7 +67,7 @@ class ItemRow:
     id: str
     """Empty for the goal; as it is, for patches, so that it may hold half a character."""
     status: str
-    """``proposed``, ``in progress``; empty where an item has none."""
+    """``proposed``, ``in_progress``; empty where an item has none."""
     active: bool
     """Whether it is the task being worked on."""
     text: str
@@ -96,14 +96,15 @@ class ItemRow:
     @property
     def badge(self) -> str:
         """The status in a row; of the active task also that it is: ``active, in progress``."""
-        return f"active, {self.status}" if self.active else self.status
+        status = spaced(self.status)
+        return f"active, {status}" if self.active else status
 
     @property
     def facts(self) -> str:
         """Status, writer, revision, time and sources in one line."""
         by = f"written by the {self.writer}" + (f", {DECIDED}" if self.decided else "")
-        active = "active" if self.active else ""
-        parts = (active, self.status, by, self.revision, self.changed, self.sources and f"from {self.sources}")
+        state = ("active" if self.active else "", spaced(self.status))
+        parts = (*state, by, self.revision, self.changed, self.sources and f"from {self.sources}")
         return " · ".join(part for part in parts if part)
 
 
@@ -211,7 +212,7 @@ def _made(
         key=record_key(WORKING_MEMORY_SOURCE, record_id(name, item_id)),
         list=name,
         id=item_id,
-        status=spaced(status),
+        status=status,
         active=active,
         text=text,
         line=_line(text),

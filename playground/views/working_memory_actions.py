@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from playground.views.working_memory import DECIDED, ItemRow
-from playground.working_memory.items import Section, TaskList, Writer
+from playground.working_memory.items import TaskList, Writer
 from playground.working_memory.operations import HOST_ONLY
 
 __all__ = [
-    "ADDING",
     "HOST_ONLY_OPERATIONS",
     "ItemAction",
+    "Operation",
     "hindrance",
     "item_actions",
     "labelled",
@@ -27,15 +27,6 @@ __all__ = [
 
 Operation = Mapping[str, Any]
 """One operation as JSON data."""
-ADDING: dict[Section, str] = {
-    "constraints": "add-constraint",
-    "decisions": "add-decision",
-    "questions": "add-question",
-    "attempts": "record-attempt",
-    "hypotheses": "add-hypothesis",
-    "observations": "add-observation",
-}
-"""The operation that adds one item to a list; the goal and the tasks are set as a whole."""
 HOST_ONLY_OPERATIONS: frozenset[str] = frozenset(
     name for kind in HOST_ONLY for name in get_args(kind.model_fields["op"].annotation)
 )

@@ -76,7 +76,7 @@ def test_only_the_form_that_was_sent_is_emptied(demo: AppTest) -> None:
 
 def test_the_box_of_an_answer_is_the_same_after_a_patch_of_something_else(demo: AppTest) -> None:
     def answers() -> list[str]:
-        return [str(found.key) for found in demo.text_input if str(found.key).startswith("answer_text_")]
+        return [str(found.key) for found in demo.text_input if str(found.key).startswith("item_answer_")]
 
     write(demo, "Question", "Why?")
     before = answers()
@@ -110,7 +110,7 @@ def test_the_box_of_the_goal_follows_the_goal_until_somebody_writes_in_it(demo: 
 
 def test_a_decision_starts_with_what_the_role_says_of_it(demo: AppTest) -> None:
     def offered() -> tuple[str, list[str]]:
-        found = next(found for found in demo.selectbox if str(found.key).startswith("add_state_"))
+        found = next(found for found in demo.selectbox if str(found.key).startswith("add_status_"))
         return str(found.value), list(found.options)
 
     assert offered() == ("accepted", ["accepted", "proposed", "reverted"])

@@ -104,10 +104,8 @@ def write(app: AppTest, kind: str, text: str, **more: str) -> None:
     area = next(area for area in app.text_area if str(area.key).startswith("add_text_"))
     area.input(text)
     for field, value in more.items():
-        if field == "state":
-            next(box for box in app.selectbox if str(box.key).startswith("add_state_")).set_value(value)
-        else:
-            next(box for box in app.text_input if str(box.key).startswith(f"add_{field}_")).input(value)
+        boxes = (*app.selectbox, *app.text_input)
+        next(box for box in boxes if str(box.key).startswith(f"add_{field}_")).set_value(value)
     verb = "Set the goal" if kind == "Goal" else f"Add {kind.lower()}"
     next(button for button in app.button if button.label.startswith(verb)).click().run()
     assert not app.exception
@@ -162,10 +160,10 @@ def test_the_role_comes_from_the_link_and_a_bad_one_is_named() -> None:
     ("kind", "section", "badge", "more"),
     [
         ("Constraint", "Constraints", "", {}),
-        ("Task", "Tasks", "done", {"state": "done", "notes": "Since noon."}),
+        ("Task", "Tasks", "done", {"status": "done", "notes": "Since noon."}),
         ("Decision", "Decisions", "accepted", {"rationale": "It is quick."}),
         ("Question", "Questions", "open", {}),
-        ("Attempt", "Attempts", "failed", {"state": "failed", "detail": "Timed out."}),
+        ("Attempt", "Attempts", "failed", {"outcome": "failed", "detail": "Timed out."}),
         ("Hypothesis", "Hypotheses", "proposed", {}),
         ("Observation", "Observations", "", {}),
     ],
@@ -227,8 +225,8 @@ def test_tasks_are_edited_made_active_moved_and_removed(app: AppTest) -> None:
     assert items(app, "Tasks")[0]["badge"] == "active, pending"
     press(app, "Move down")
     assert [row["text"] for row in items(app, "Tasks")] == ["Test.", "Build."]
-    next(box for box in app.text_input if str(box.key).startswith("task_title_")).input("Build it.")
-    next(box for box in app.selectbox if str(box.key).startswith("task_state_")).set_value("done")
+    next(box for box in app.text_input if str(box.key).startswith("item_title_")).input("Build it.")
+    next(box for box in app.selectbox if str(box.key).startswith("item_status_")).set_value("done")
     press(app, "Save the task")
     tasks = snapshot_of(app).tasks
     assert tasks is not None
@@ -243,13 +241,13 @@ def test_tasks_are_edited_made_active_moved_and_removed(app: AppTest) -> None:
 
 def test_questions_attempts_and_hypotheses_are_settled(app: AppTest) -> None:
     write(app, "Question", "Who is on call?")
-    next(box for box in app.text_input if str(box.key).startswith("answer_text_")).input("Ada.")
+    next(box for box in app.text_input if str(box.key).startswith("item_answer_")).input("Ada.")
     press(app, "Answer")
     assert items(app, "Questions")[0]["badge"] == "answered"
     assert "Ada." in body(app)
-    write(app, "Attempt", "Restarted.", state="in_progress")
-    next(box for box in app.selectbox if str(box.key).startswith("attempt_state_")).set_value("succeeded")
-    next(box for box in app.text_input if str(box.key).startswith("attempt_detail_")).input("At once.")
+    write(app, "Attempt", "Restarted.", outcome="in_progress")
+    next(box for box in app.selectbox if str(box.key).startswith("item_outcome_")).set_value("succeeded")
+    next(box for box in app.text_input if str(box.key).startswith("item_detail_")).input("At once.")
     press(app, "Say how it went")
     assert items(app, "Attempts")[0]["badge"] == "succeeded"
     write(app, "Hypothesis", "It is the clock.")
@@ -302,7 +300,7 @@ def test_what_only_the_host_may_set_is_marked_for_the_model_and_refused_when_tri
 
 def test_a_model_that_accepts_its_own_decision_is_refused(app: AppTest) -> None:
     act_as(app, "model")
-    write(app, "Decision", "Wait.", state="accepted")
+    write(app, "Decision", "Wait.", status="accepted")
     assert "only the host makes one accepted" in notice(app)
     assert items(app, "Decisions") == []
 
@@ -319,7 +317,7 @@ def test_a_text_that_is_too_long_is_refused_with_the_numbers(app: AppTest) -> No
 def test_a_dropped_question_cannot_be_answered(app: AppTest) -> None:
     write(app, "Question", "Why?")
     press(app, "Drop")
-    next(box for box in app.text_input if str(box.key).startswith("answer_text_")).input("Because.")
+    next(box for box in app.text_input if str(box.key).startswith("item_answer_")).input("Because.")
     press(app, "Answer")
     assert notice(app).startswith("Refused: invalid-state")
 

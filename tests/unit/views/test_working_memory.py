@@ -37,7 +37,9 @@ def test_sections_stand_in_their_order_with_how_many_there_may_be() -> None:
 def test_a_row_says_status_writer_revision_time_and_sources() -> None:
     observation = row("observations-1-0")
     assert observation.facts == "written by the model · revision 1 · 2026-11-30 12:00:01 UTC · from tool t1"
-    assert row("attempts-1-0").status == "in progress"
+    assert row("attempts-1-0").status == "in_progress"
+    assert row("attempts-1-0").badge == "in progress"
+    assert row("attempts-1-0").facts.startswith("in progress · written by the model")
     assert row("attempts-1-0").more == (("Detail", "Twice."),)
     assert row("decisions-1-0").more == (("Rationale", "It is quick."),)
 
