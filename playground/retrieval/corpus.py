@@ -9,6 +9,7 @@ from playground.errors import InvalidInputError
 from playground.retrieval.chunking import Chunk, Chunker
 from playground.retrieval.documents import Document
 from playground.retrieval.headings import TITLE_LENGTH, HeadingPaths, headings_of
+from playground.retrieval.media_types import RESTRUCTURED
 from playground.retrieval.volume import check_volume
 
 __all__ = ["Corpus", "chunk_documents", "place_chunk", "search_text"]
@@ -77,7 +78,9 @@ def chunk_documents(documents: Iterable[Document], chunker: Chunker, *, start: i
         read += len(document.text)
         cut += sum(len(piece.text) for piece in pieces)
         check_volume(cut, of=read)
-        paths = HeadingPaths(headings_of(document.text))
+        # In reStructuredText a line that begins with # is a comment in an example.
+        marked = () if document.media_type == RESTRUCTURED else headings_of(document.text)
+        paths = HeadingPaths(marked)
         for part, piece in enumerate(pieces, 1):
             lead = len(piece.text) - len(piece.text.lstrip())
             path = paths.at(piece.start_offset + lead)

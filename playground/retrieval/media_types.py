@@ -16,6 +16,7 @@ __all__ = [
     "JSON_LINES",
     "MARKDOWN",
     "PDF",
+    "RESTRUCTURED",
     "TEXT",
     "looks_like_page",
     "media_type_of",
@@ -24,6 +25,7 @@ __all__ = [
 
 MARKDOWN = "text/markdown"
 TEXT = "text/plain"
+RESTRUCTURED = "text/x-rst"
 JSON = "application/json"
 JSON_LINES = "application/jsonl"
 HTML = "text/html"
@@ -46,7 +48,7 @@ _BY_SUFFIX = {
     ".txt": TEXT,
     ".text": TEXT,
     ".log": TEXT,
-    ".rst": TEXT,
+    ".rst": RESTRUCTURED,
     "": TEXT,
 }
 

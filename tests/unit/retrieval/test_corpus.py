@@ -9,7 +9,7 @@ import pytest
 from playground.errors import InvalidInputError
 from playground.retrieval.chunking import Chunk, chunk_blocks, chunk_fixed, chunk_recursive
 from playground.retrieval.corpus import Corpus, chunk_documents, search_text
-from playground.retrieval.documents import Document
+from playground.retrieval.documents import Document, load_documents
 from playground.retrieval.headings import TITLE_LENGTH, HeadingPaths, headings_of
 
 
@@ -37,6 +37,19 @@ def test_the_same_document_again_changes_nothing_and_a_new_text_gets_new_numbers
     assert corpus.with_documents([document("a", "one")], chunk_fixed) == corpus
     changed = corpus.with_documents([document("a", "uno")], chunk_fixed)
     assert numbers(changed) == {1: "two", 2: "uno"}
+
+
+def test_a_comment_in_an_example_of_restructured_text_is_no_heading() -> None:
+    text = "Timing\n======\n\nAn example::\n\n   # Start the clock\n   run()\n\nAfter it, more."
+    (page,) = load_documents([("timing.rst", text.encode())]).documents
+    assert (page.title, page.text, page.media_type) == ("timing", text, "text/x-rst")
+    assert {
+        chunk.meta["headings"] for chunk in chunk_documents([page], partial(chunk_recursive, size=8, overlap=0))
+    } == {()}
+    (notes,) = load_documents([("timing.txt", text.encode())]).documents
+    assert chunk_documents([notes], partial(chunk_recursive, size=8, overlap=0))[-1].meta["headings"] == (
+        "Start the clock",
+    )
 
 
 def test_a_chunk_knows_its_document_its_part_and_the_headings_above_it() -> None:
