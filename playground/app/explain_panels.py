@@ -92,6 +92,7 @@ def entries_panel(found: Compiled) -> None:
         on_pick=picked,
         key="entries",
         slots=table.slots,
+        halves=table.halves,
         chip="Reason",
     )
 

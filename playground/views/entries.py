@@ -26,6 +26,8 @@ class EntriesTable:
     """Which entry of the manifest each row is."""
     slots: tuple[Slot, ...]
     """The colour of each row: its kind's, and another one where it is mandatory or left out."""
+    halves: tuple[bool, ...]
+    """Whether each row was let in by reallocation, which half the tone tells."""
     total: str
     """``96 of 139 entries``."""
 
@@ -49,7 +51,6 @@ def entries_table(
     """
     wanted = words.casefold().split()
     numbers = []
-    slots = []
     rows = []
     for number, entry in enumerate(manifest.entries):
         if shown != "all" and entry.selected != (shown == "selected"):
@@ -60,15 +61,16 @@ def entries_table(
         if wanted and not all(word in f"{title} {origin} {entry.record_id}".casefold() for word in wanted):
             continue
         numbers.append(number)
-        slots.append(entry_slot(entry))
         rows.append((title, KIND_LABELS[entry.kind], entry.score, entry.tokens, entry.reason, origin))
     frame = pd.DataFrame(rows, columns=["Record", "Kind", "Score", "Tokens", "Reason", "From"])
     total = plural(len(manifest.entries), ("entry", "entries"))
+    entries = [manifest.entries[number] for number in numbers]
     return EntriesTable(
-        frame,
-        tuple(numbers),
-        tuple(slots),
-        total if len(rows) == len(manifest.entries) else f"{len(rows):,} of {total}",
+        frame=frame,
+        numbers=tuple(numbers),
+        slots=tuple(map(entry_slot, entries)),
+        halves=tuple(entry.reason == "reallocated" for entry in entries),
+        total=total if len(rows) == len(manifest.entries) else f"{len(rows):,} of {total}",
     )
 
 

@@ -79,6 +79,13 @@ def test_a_click_on_a_column_sorts_the_table_and_the_keys_follow(page: Page, ser
     expect(_rows(page).nth(1)).to_have_class(re.compile("active"))
     button.click()
     assert tokens() == first
+    page.get_by_role("button", name="Sort by Record").click()
+    found: list[str] = _rows(page).evaluate_all(
+        "rows => rows.map((row) => row.querySelector('.name').textContent)"
+    )
+    titles = [title.lower() for title in found]
+    assert len(titles) == len(first)
+    assert titles == sorted(titles) != titles[::-1]
 
 
 def test_the_table_filters_by_word_and_keeps_the_explained_record(page: Page, server: str) -> None:

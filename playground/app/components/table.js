@@ -47,7 +47,7 @@ function tableRow(state, columns, row) {
   row.cells.forEach((text, at) => {
     const { numeric, chip } = columns[at];
     const cell = element("span", numeric ? "number" : "name");
-    if (chip) cell.append(element("i", `chip ${row.chip}`, text));
+    if (chip) cell.append(element("i", `chip ${row.slot === "excluded" ? row.slot : text}`, text));
     else cell.textContent = text;
     if (!numeric && text) cell.title = text;
     node.append(cell);
@@ -66,7 +66,10 @@ function sortRows(state, data) {
   const { sort } = state;
   const order = data.rows.map((_, at) => at);
   if (sort) {
-    const values = data.rows.map((row) => row.values[sort.column]);
+    const { numeric } = data.columns[sort.column];
+    const values = data.rows.map(({ cells, values }) =>
+      numeric ? values[sort.column] : cells[sort.column].toLowerCase(),
+    );
     const sign = sort.up ? 1 : -1;
     order.sort((a, b) => {
       const [x, y] = [values[a], values[b]];

@@ -29,6 +29,7 @@ def record_table(
     on_pick: Pick,
     key: str,
     slots: Sequence[Slot] = (),
+    halves: Sequence[bool] = (),
     chip: str = "",
     height: int = PANE_HEIGHT,
 ) -> None:
@@ -47,6 +48,7 @@ def record_table(
         on_pick: Called with a row's key before the script reruns; it may be the marked one's.
         key: Widget key.
         slots: The colour of each row's bar, if it has one; grey rows were left out.
+        halves: Whether each row's bar stands at half tone; none does unless given.
         chip: Column whose words stand in a frame of their own.
         height: Height of the pane at most, in px.
     """
@@ -61,28 +63,22 @@ def record_table(
         }
         for name in names
     ]
-    lines = zip(*(frame[name] for name in names), strict=True)
     rows = [
-        _row(values, key=keys[at], slot=slots[at] if slots else "", chip=names.index(chip) if chip else None)
-        for at, values in enumerate(lines)
+        {
+            "key": row_key,
+            "slot": slots[at] if slots else "",
+            "half": bool(halves) and halves[at],
+            "cells": [_cell(value) for value in values],
+            # What numbers are sorted by; texts are by what their cells say.
+            "values": [_number(value) for value in values],
+        }
+        for at, (row_key, *values) in enumerate(zip(keys, *(frame[name] for name in names), strict=True))
     ]
     content = {"columns": columns, "rows": rows, "label": label}
     low = ROW * (len(rows) + 1) + EDGES
     mount_pane(
         _TABLE, content, {}, selected=selected, on_pick=on_pick, key=key, height=min(height, max(low, 2 * ROW))
     )
-
-
-def _row(values: Sequence[Any], *, key: str, slot: Slot | str, chip: int | None) -> dict[str, Any]:
-    word = "" if chip is None else str(values[chip])
-    return {
-        "key": key,
-        "slot": slot,
-        "half": word == "reallocated",
-        "chip": "excluded" if slot == "excluded" else word,
-        "cells": [_cell(value) for value in values],
-        "values": [_value(value) for value in values],
-    }
 
 
 def _cell(value: Any) -> str:
@@ -93,10 +89,8 @@ def _cell(value: Any) -> str:
     return score(value) if isinstance(value, float) else count(int(value))
 
 
-def _value(value: Any) -> str | float | None:
-    if isinstance(value, str):
-        return value[:CELL_LENGTH].casefold()
-    return None if pd.isna(value) else float(value)
+def _number(value: Any) -> float | None:
+    return None if isinstance(value, str) or pd.isna(value) else float(value)
 
 
 _TABLE = pane_component("table")

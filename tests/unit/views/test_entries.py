@@ -26,6 +26,7 @@ def test_every_entry_is_a_row_in_the_manifests_order() -> None:
     assert list(found.frame["Tokens"]) == list(entries.column("tokens"))
     assert list(found.frame["Reason"]) == list(entries.column("reason"))
     assert found.slots == tuple(map(entry_slot, entries))
+    assert found.halves == tuple(entry.reason == "reallocated" for entry in entries)
     assert found.total == f"{len(entries)} entries"
 
 
