@@ -25,30 +25,34 @@ from playground.database import (
     parsed_url,
     postgresql_database,
 )
-from playground.errors import InvalidInputError
+from playground.errors import InvalidInputError, StoreError
 from playground.memory.sql_schema import create_schema, has_schema
 from playground.memory.sqlite_file import check_file
 
 __all__ = ["open_database"]
 
 
-def open_database(url: str | Path) -> Database:
+def open_database(url: str | Path, *, create: bool = True) -> Database:
     """Open a database and make its tables where it is new.
 
     Args:
         url: The path of an SQLite file, ``sqlite:///path`` or ``postgresql://…``.
+        create: Whether file and tables are made where they are missing; else that is an error.
 
     Raises:
         InvalidInputError: When the URL is malformed or of another kind.
         StoreBusyError: When others hold the database for too long.
-        StoreError: When the database is damaged, another program's, of another version or out of reach.
+        StoreError: When the database is damaged, another program's, of another version, missing though it must
+            be there, or out of reach.
     """
-    database = _database(parsed_url(url))
+    database = _database(parsed_url(url), create=create)
     try:
         with database.reading() as connection:
             ready = has_schema(connection, name=database.name)
             if database.path is None:
                 check_encoding(connection, name=database.name)
+        if not (ready or create):
+            raise _missing(database.name)  # noqa: TRY301  # closes it
         if not ready:
             with database.writing() as connection:
                 create_schema(connection, name=database.name)
@@ -58,9 +62,9 @@ def open_database(url: str | Path) -> Database:
     return database
 
 
-def _database(url: URL) -> Database:
+def _database(url: URL, *, create: bool) -> Database:
     if url.drivername in {"sqlite", "sqlite+pysqlite"}:
-        return _sqlite(url)
+        return _sqlite(url, create=create)
     if is_postgresql(url):
         return postgresql_database(url)
     raise InvalidInputError(
@@ -69,13 +73,19 @@ def _database(url: URL) -> Database:
     )
 
 
-def _sqlite(url: URL) -> Database:
+def _missing(name: str) -> StoreError:
+    return StoreError(f"There is no memory store in {name}.", remedy="Check the path or the URL.", store=name)
+
+
+def _sqlite(url: URL, *, create: bool) -> Database:
     if url.query or not url.database or url.database == ":memory:" or "\x00" in url.database:
         raise InvalidInputError(
             "An SQLite store needs the path of a file, without parameters.",
             remedy="InMemoryMemoryStore keeps memories in this process.",
         )
     path = Path(url.database)
+    if not create and (not path.exists() or (path.is_file() and not path.stat().st_size)):
+        raise _missing(path.name)
     check_file(path)
     # Values of statements are content and ids: they never appear in an error.
     engine = sa.create_engine(url, hide_parameters=True)

@@ -43,14 +43,15 @@ class SqlMemoryStore:
         url: The path of an SQLite file, which is made where it is missing, ``sqlite:///path``, or
             ``postgresql://user@host/database``.
         erasure_seconds: How long forgetting waits for readers of the SQLite file.
+        create: Whether a store that is missing is made; else that is an error, and nothing is made.
 
     Raises:
         InvalidInputError: When the URL is malformed or of another kind of database.
         StoreError: When the database is damaged, another program's, of another version or out of reach.
     """
 
-    def __init__(self, url: str | Path, *, erasure_seconds: float = 2.0) -> None:
-        self.database: Database = open_database(url)
+    def __init__(self, url: str | Path, *, erasure_seconds: float = 2.0, create: bool = True) -> None:
+        self.database: Database = open_database(url, create=create)
         self._erasure_seconds = erasure_seconds
         finish_erasure(self.database, seconds=erasure_seconds)
 

@@ -302,3 +302,15 @@ def test_memory_is_imported_without_sqlalchemy_until_a_store_is_asked_for() -> N
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60, env=environment)
     with pytest.raises(AttributeError, match="no attribute 'Missing'"):
         _ = playground.memory.Missing
+
+
+def test_a_store_that_must_be_there_is_not_made(tmp_path: Path, postgres: PostgresServer) -> None:
+    missing = tmp_path / "folder" / "memories.db"
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    for url in (missing, empty, postgres.new_url()):
+        with pytest.raises(StoreError, match="There is no memory store in"):
+            SqlMemoryStore(url, create=False)
+    assert ([path.name for path in tmp_path.iterdir()], empty.read_bytes()) == (["empty.db"], b"")
+    with closing(SqlMemoryStore(filled(tmp_path / "filled.db", count=2), create=False)) as store:
+        assert len(asyncio.run(store.list(scope=ADA))) == 2
