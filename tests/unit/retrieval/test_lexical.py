@@ -83,6 +83,13 @@ def test_words_of_any_script_are_told_apart(text: str, expected: list[str]) -> N
     assert words(text) == expected
 
 
+@pytest.mark.parametrize("code", range(0x2000, 0x2070))
+def test_quotes_and_dashes_between_words_are_told_apart_as_beside_any_other_script(code: int) -> None:
+    """An accent in the text takes the way that all scripts take."""
+    for text in (f"Don{chr(code)}t", f"{chr(code)}A1{chr(code)}_{chr(code)}b", chr(code) * 3):
+        assert words(f"é {text}") == ["e", *words(text)]
+
+
 def test_other_scripts_are_found() -> None:
     index = LexicalIndex(["私は東京に住んでいます", "彼は大阪に住んでいます", "The bank"])
     assert [hit.id for hit in index.search("東京")] == ["0"]
