@@ -16,8 +16,8 @@ from playground.compiler.manifest import EntryKind
 from playground.compiler.rendering import WORKING_MEMORY_SOURCE
 from playground.compiler.values import SourceResult
 from playground.escaping import replace_surrogates
-from playground.retrieval.borders import cluster_border
 from playground.views.record_key import record_key
+from playground.views.words import shortened
 from playground.working_memory.rendering import memory_lines
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
@@ -81,10 +81,7 @@ def flatten(text: str, length: int = BODY_LENGTH) -> str:
     """Return text without Markdown marks, empty lines and runs of spaces, cut between characters."""
     cut = text[: 4 * length]  # marks and spaces fall away, so more than the length is read
     lines = (" ".join(line.split()) for line in _MARKS.sub("", cut).splitlines())
-    flat = "\n".join(line for line in lines if line)
-    if len(flat) <= length and len(text) <= len(cut):
-        return flat
-    return flat[: cluster_border(flat, min(length, len(flat)), 0)].rstrip() + "…"
+    return shortened("\n".join(line for line in lines if line), length, more=len(text) > len(cut))
 
 
 def _told_apart(texts: dict[tuple[str, str], RecordText], labels: Labels) -> dict[tuple[str, str], RecordText]:

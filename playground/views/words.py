@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Final, get_args
 
 from playground.compiler.manifest import EntryKind, ManifestEntry, Reason
+from playground.retrieval.borders import cluster_border
 from playground.views.palette import Slot
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "plural",
     "score",
     "sentence_case",
+    "shortened",
     "signed",
     "signed_percent",
 ]
@@ -102,6 +104,19 @@ def joined(names: Iterable[str]) -> str:
 def sentence_case(text: str) -> str:
     """Return a text as it stands at the start of a sentence."""
     return text[:1].upper() + text[1:]
+
+
+def shortened(text: str, length: int, *, more: bool = False) -> str:
+    """Return a text, or its beginning and an ellipsis where it is longer than there is room for.
+
+    Args:
+        text: Any text; no character that people see as one is torn.
+        length: Code points that are kept at most, without the ellipsis.
+        more: Whether the text goes on behind what is given.
+    """
+    if len(text) <= length and not more:
+        return text
+    return text[: cluster_border(text, min(length, len(text)), 0)].rstrip() + "…"
 
 
 def marked(text: str) -> Sentence:

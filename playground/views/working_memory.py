@@ -11,11 +11,9 @@ from datetime import UTC, datetime
 
 from playground.compiler.values import WORKING_MEMORY_SOURCE
 from playground.escaping import replace_surrogates
-from playground.retrieval.borders import cluster_border
-from playground.scope import MemorySourceRef
 from playground.views.direction import isolated
 from playground.views.record_key import record_key
-from playground.views.words import count, plural
+from playground.views.words import count, plural, shortened
 from playground.working_memory import WorkingMemorySnapshot
 from playground.working_memory.items import (
     MOST,
@@ -39,6 +37,7 @@ __all__ = [
     "MemorySection",
     "WorkingMemoryView",
     "moment",
+    "source_name",
     "spaced",
     "working_memory_view",
 ]
@@ -55,6 +54,7 @@ NOUNS: dict[Section, tuple[str, str]] = {
 }
 DECIDED = "decided by the host"
 LINE_LENGTH = 160  # code points of an item in a list
+LINE_READ = 4 * LINE_LENGTH  # code points that it is made of: runs of blanks fall away
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +162,12 @@ def spaced(word: str) -> str:
     return word.replace("_", " ")
 
 
+def source_name(kind: object, *ids: object) -> str:
+    """Return what a reference names: ``tool toolu_1``, by the first id that there is, or its kind alone."""
+    known = next(filter(None, ids), None)
+    return f"{kind} {known}" if known else str(kind)
+
+
 def _section(name: Section, found: Iterable[ItemRow]) -> MemorySection:
     rows = tuple(found)
     title = "Goal" if name == "goal" else NOUNS[name][1].capitalize()
@@ -215,24 +221,15 @@ def _made(
         status=status,
         active=active,
         text=text,
-        line=_line(text),
+        line=shortened(" ".join(text[:LINE_READ].split()), LINE_LENGTH, more=len(text) > LINE_READ),
         more=((more[0], said),) if said else (),
         writer=item.writer,
         decided=item.decided_by is not None,
         open_to_model=item.open_to_model,
         revision=f"revision {count(item.revision)}",
-        sources=", ".join(map(_source, item.sources)),
+        sources=", ".join(
+            isolated(source_name(source.kind, source.id, source.tool_call_id, source.run_id))
+            for source in item.sources
+        ),
         changed=moment(item.updated_at),
     )
-
-
-def _line(text: str) -> str:
-    line = " ".join(text[: 4 * LINE_LENGTH].split())
-    if len(line) <= LINE_LENGTH:
-        return line
-    return line[: cluster_border(line, LINE_LENGTH, 0)].rstrip() + "…"
-
-
-def _source(source: MemorySourceRef) -> str:
-    known = source.id or source.tool_call_id or source.run_id
-    return f"{isolated(source.kind)} {isolated(known)}" if known else isolated(source.kind)

@@ -5,36 +5,24 @@ Pure. Texts come from items and stay untrusted plain text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from playground.escaping import replace_surrogates
-from playground.retrieval.borders import cluster_border
 from playground.views.direction import isolated
-from playground.views.words import count, plural
-from playground.views.working_memory import NOUNS, moment, spaced
+from playground.views.words import count, plural, shortened
+from playground.views.working_memory import NOUNS, moment, source_name, spaced
 from playground.working_memory.difference import ItemChange, WorkingMemoryRevision
 
 __all__ = ["ChangeView", "FieldChange", "HistoryRow", "HistoryView", "history_view"]
 
 TEXT_SHOWN = 300  # code points of one field; the items themselves are shown in full elsewhere
 CHANGES_SHOWN = 16  # of one revision; a new task list can bring 64
-_FIELDS = {
-    "text": "text",
-    "title": "title",
-    "status": "status",
-    "outcome": "outcome",
-    "rationale": "rationale",
-    "answer": "answer",
-    "detail": "detail",
-    "notes": "notes",
-    "decidedBy": "decided by",
-    "writer": "writer",
-    "sources": "sources",
-}
-_NEW = ("text", "title", "status", "outcome", "rationale", "answer", "detail", "notes")
+_SAID = ("text", "title", "status", "outcome", "rationale", "answer", "detail", "notes")
 """Fields that tell what an item was when it was added or removed."""
+_CHANGED = (*_SAID, "decidedBy", "writer", "sources")
+"""Fields that tell what became of an item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +121,11 @@ def _sides(change: ItemChange, name: str) -> Iterator[FieldChange]:
 
 def _fields(change: ItemChange) -> Iterator[FieldChange]:
     before, after = change.before or {}, change.after or {}
-    names: Iterable[str] = _FIELDS if change.kind == "changed" else _NEW
+    names = _CHANGED if change.kind == "changed" else _SAID
     found = [name for name in names if before.get(name) != after.get(name)]
     for name in found:
-        yield FieldChange(_FIELDS[name], _shown(name, before.get(name)), _shown(name, after.get(name)))
+        words = "decided by" if name == "decidedBy" else name
+        yield FieldChange(words, _shown(name, before.get(name)), _shown(name, after.get(name)))
     if not found:
         yield FieldChange("set again", "", "as it was")
 
@@ -147,11 +136,8 @@ def _shown(name: str, value: Any) -> str:
     text = "" if value is None else replace_surrogates(str(value))
     if name in {"status", "outcome"}:
         return spaced(text)
-    if len(text) <= TEXT_SHOWN:
-        return isolated(text)
-    return isolated(text[: cluster_border(text, TEXT_SHOWN, 0)].rstrip()) + "…"
+    return isolated(shortened(text, TEXT_SHOWN))
 
 
 def _source(source: Mapping[str, Any]) -> str:
-    known = source.get("id") or source.get("toolCallId") or source.get("runId")
-    return f"{source.get('kind')} {known}" if known else str(source.get("kind"))
+    return source_name(*map(source.get, ("kind", "id", "toolCallId", "runId")))

@@ -15,6 +15,7 @@ from playground.views.words import (
     percent,
     plural,
     score,
+    shortened,
     signed,
     signed_percent,
 )
@@ -53,6 +54,26 @@ def test_excluded_and_mandatory_colours_win_over_the_kind() -> None:
     assert entry_slot(entry("rag", "1", 9, "ranked")) == "rag"
     assert entry_slot(entry("rag", "1", 9, "mandatory")) == "mandatory"
     assert entry_slot(entry("rag", "1", 9, "budget")) == "excluded"
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "expected"),
+    [
+        ("abcd", 4, "abcd"),
+        ("abcde", 4, "abcd…"),
+        ("ab  cd", 4, "ab…"),
+        ("abe\u0301cd", 3, "ab…"),
+        ("", 0, ""),
+    ],
+)
+def test_a_long_text_ends_between_two_characters_and_says_that_it_goes_on(
+    text: str, length: int, expected: str
+) -> None:
+    assert shortened(text, length) == expected
+
+
+def test_a_short_beginning_says_that_its_text_goes_on() -> None:
+    assert shortened("ab ", 9, more=True) == "ab…"
 
 
 def test_what_stands_between_double_stars_is_bold() -> None:
