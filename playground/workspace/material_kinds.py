@@ -1,0 +1,144 @@
+"""What a file holds, told by its content: documents, memories, chats, skills, or a whole project.
+
+Bytes in, values out. Nothing is refused here: what is odd is a document, and its loader says what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Literal, get_args
+
+from playground.errors import DocumentError, InvalidInputError
+from playground.memory import MemoryKind
+from playground.memory.markdown_file import from_markdown
+from playground.retrieval.archives import checked_names
+from playground.retrieval.decoding import decode
+
+__all__ = ["MATERIAL_KINDS", "MaterialKind", "Told", "is_project_archive", "tell_kind"]
+
+MaterialKind = Literal["documents", "memories", "chats", "skills"]
+MATERIAL_KINDS: tuple[MaterialKind, ...] = get_args(MaterialKind)
+Form = Literal["", "exported lines", "exported file", "project"]
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_JSON_STARTS = (b"{", b"[")
+_BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_FRONT_MATTER = b"---"
+_ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+# What a memory has and a document has not; each in both spellings.
+_MEMORY_FIELDS = {
+    "recordedAt", "recorded_at", "expiresAt", "expires_at", "validFrom", "valid_from", "validTo", "valid_to",
+    "importance", "writer",
+}  # fmt: skip
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a file holds.
+
+    Attributes:
+        kind: As what it is read.
+        rule: Why, as the end of a sentence that begins with "because".
+        form: How it is written, where that makes a difference.
+    """
+
+    kind: MaterialKind
+    rule: str
+    form: Form = ""
+
+
+def tell_kind(name: str, data: bytes) -> Told:
+    """Say what a file holds. O(bytes); of a list of records, and of JSON Lines, the first one is looked at.
+
+    Args:
+        name: The file's name; only ``SKILL.md`` means something by itself.
+        data: Its content.
+    """
+    if data.startswith(_ZIP):
+        return _told_of_archive(name, data)
+    if PurePosixPath(name).name.casefold() == "skill.md":
+        return Told("skills", "it is called SKILL.md")
+    start = data.lstrip()
+    if start.startswith(_JSON_STARTS + _BOMS + (_FRONT_MATTER,)):
+        try:
+            text = decode(name, data, lambda _: None).lstrip("\ufeff")
+        except DocumentError:
+            return _nothing_special()
+        if text.startswith("---"):
+            return _told_of_front_matter(text)
+        return _told_of_record(_first_record(text))
+    return _nothing_special()
+
+
+def is_project_archive(names: Iterable[str]) -> bool:
+    """Whether an archive holds a project: its ``project.json`` at the top, or in the one folder there."""
+    return any(path.name == "project.json" and len(path.parts) <= 2 for path in map(PurePosixPath, names))
+
+
+def _told_of_archive(name: str, data: bytes) -> Told:
+    try:
+        names = checked_names(name, data, entities=True)
+    except DocumentError:
+        return _nothing_special()
+    if is_project_archive(names):
+        return Told("documents", "it holds a project.json", "project")
+    if any(PurePosixPath(path).name.casefold() == "skill.md" for path in names):
+        return Told("skills", "it holds a SKILL.md")
+    return _nothing_special()
+
+
+def _told_of_front_matter(text: str) -> Told:
+    try:
+        from_markdown(text)
+    except InvalidInputError:
+        return _nothing_special()
+    return Told("memories", "its front matter is that of an exported memory", "exported file")
+
+
+def _first_record(text: str) -> Any:
+    """Return the first value of a file: of a list its first item; ``None`` where it is no JSON."""
+    start = len(text) - len(text.lstrip())
+    if text.startswith("[", start):
+        inner = start + 1
+        while text[inner : inner + 1].isspace():
+            inner += 1
+        found = _parsed(text, inner)
+        return [found] if isinstance(found, list) else found
+    return _parsed(text, start)
+
+
+def _parsed(text: str, start: int) -> Any:
+    try:
+        return _DECODER.raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _told_of_record(value: Any) -> Told:
+    if isinstance(value, list):  # a list of chats, each a list of messages
+        inner = value[0][0] if value[0] else None
+        return Told("chats", "it holds messages with a role") if _is_message(inner) else _nothing_special()
+    if not isinstance(value, Mapping):
+        return _nothing_special()
+    if isinstance(value.get("messages"), list):
+        return Told("chats", "it holds objects with messages")
+    if _is_message(value):
+        return Told("chats", "it holds messages with a role")
+    if isinstance(value.get("memory"), Mapping) and "version" in value:
+        return Told("memories", "its lines are those of exported memories", "exported lines")
+    if "revisions" in value:
+        return Told("memories", "its records have revisions")
+    if "text" in value and (_MEMORY_FIELDS & value.keys() or value.get("kind") in get_args(MemoryKind)):
+        return Told("memories", "its records have fields that only memories have")
+    return _nothing_special()
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.get("role") in _ROLES
+
+
+def _nothing_special() -> Told:
+    return Told("documents", "nothing marks it as something else")
