@@ -15,6 +15,7 @@ from typing import Any, Literal
 import altair as alt
 
 from playground.charts import evaluation_grid, evaluation_steps, sources, waterfall
+from playground.charts import map as record_map
 from playground.views.palette import CHART_SLOTS
 
 __all__ = ["BUILDERS", "main"]
@@ -161,11 +162,46 @@ def evaluation_grid_spec() -> dict[str, Any]:
     )
 
 
+def map_spec() -> dict[str, Any]:
+    """Build the map: faint points, rings for what is offered, filled ones for what is in the request."""
+    base = _base()
+    height, aspect = record_map.HEIGHT, record_map.ASPECT
+    unit = f"min({height}, width / {aspect})"  # px for 1; the same both ways
+    x = alt.X("x:Q", axis=None, scale=_centred(aspect, "width", unit))
+    y = alt.Y("y:Q", axis=None, scale=_centred(-1, f"{height}", unit))
+    records = (
+        base.transform_filter(_only("record"))
+        .mark_point(
+            filled=True, shape="circle", size=record_map.FAINT_SIZE, opacity=record_map.FAINT, aria=False
+        )
+        .encode(x=x, y=y, color=_slot("slot"), tooltip=alt.Tooltip("description:N", title=" "))
+    )
+    size = record_map.SIZE
+    offered = base.transform_filter(_only("offered")).mark_point(shape="circle", size=size, opacity=1)
+    selected = base.transform_filter(_only("selected")).mark_point(
+        filled=True, shape="circle", size=size, opacity=1
+    )
+    asked = base.transform_filter(_only("question"))
+    question = asked.mark_point(filled=True, shape="diamond", size=record_map.QUESTION_SIZE, opacity=1)
+    marks = [
+        mark.encode(x=x, y=y, color=_slot("slot"), **_described()) for mark in (offered, selected, question)
+    ]
+    ranked = base.transform_filter("datum.mark === 'offered' || datum.mark === 'selected'")
+    ranks = _text(ranked, "label", align="left", dx=record_map.RANK_OFFSET, size=record_map.LABEL_SIZE)
+    name = asked.mark_text(dy=record_map.NAME_OFFSET, fontSize=record_map.LABEL_SIZE, fontWeight=600)
+    labels = [
+        ranks.encode(x=x, y=y, color=_slot("slot")),
+        name.encode(x=x, y=y, text=alt.Text("label:N"), color=_slot("slot")),
+    ]
+    return _framed(records, *marks, *labels, height=height)
+
+
 BUILDERS: dict[str, Callable[[], dict[str, Any]]] = {
     "waterfall": waterfall_spec,
     "sources": sources_spec,
     "evaluation_steps": evaluation_steps_spec,
     "evaluation_grid": evaluation_grid_spec,
+    "map": map_spec,
 }
 
 
@@ -189,6 +225,12 @@ def _unit_x() -> alt.X:
 def _pixel_y(height: int) -> alt.Y:
     """Place by px from the top."""
     return alt.Y("y0:Q", axis=None, scale=alt.Scale(domain=[0, height], range=[0, height]))
+
+
+def _centred(length: float, room: str, unit: str) -> alt.Scale:
+    """Place 0 to ``length`` times ``unit`` px in the middle of the room; a negative length runs upwards."""
+    ends = [{"expr": f"{room} / 2 {sign} {length / 2} * {unit}"} for sign in "-+"]
+    return alt.Scale(domain=[0, abs(length)], range=ends)
 
 
 def _described() -> dict[str, Any]:
