@@ -83,7 +83,7 @@ def labelled(name: str, group: str = "") -> list[Scenario]:
 
 
 def test_the_samples_are_those_that_are_documented() -> None:
-    assert SAMPLES == ("bank-support", "assistant-memory", "deploy-demo")
+    assert SAMPLES == ("bank-support", "assistant-memory", "deploy-demo", "python-docs")
     readme = (sample_folder("bank-support").parent / "README.md").read_text(encoding="utf-8")
     assert all(f"- **{name}** — " in readme for name in SAMPLES)
 
@@ -141,6 +141,8 @@ def test_a_labelled_question_is_searched_by_meaning_without_a_model(name: str) -
         ("bank-support", "skills/LICENSE-ai-labs.txt", "MIT License"),
         ("assistant-memory", "LICENSE-bfcl-eval.txt", "Apache License\n                           Version 2.0"),
         ("assistant-memory", "NOTICE.txt", "What was changed"),
+        ("python-docs", "LICENSE.txt", "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2"),
+        ("python-docs", "NOTICE.txt", "What was changed"),
     ],
 )
 def test_the_licence_of_what_others_made_lies_beside_it(name: str, file: str, words: str) -> None:
@@ -216,3 +218,41 @@ def test_the_assistant_opens_in_the_middle_of_a_chat_with_a_loaded_tool() -> Non
     kinds = Counter(entry.kind for entry in manifest.entries if entry.selected)
     assert {"memory", "transcript", "skills", "working-memory"} <= set(kinds)
     assert "body/weather-1-get-weather" in {entry.record_id for entry in manifest.entries if entry.selected}
+
+
+def test_each_question_of_the_python_faq_is_grouped_by_its_page_and_asked_in_a_new_chat() -> None:
+    project = sample("python-docs")
+    assert Counter(s.group for s in project.scenarios) == {
+        "faq/design": 4,
+        "faq/extending": 5,
+        "faq/general": 3,
+        "faq/gui": 2,
+        "faq/library": 19,
+        "faq/programming": 13,
+        "faq/windows": 2,
+    }
+    for scenario in project.scenarios:
+        assert scenario.gold_documents
+        assert project.for_scenario(scenario).query() == scenario.question
+
+
+def test_the_python_pages_are_as_they_came_and_no_comment_of_an_example_is_their_heading() -> None:
+    project = sample("python-docs")
+    assert {document.media_type for document in project.documents} == {"text/x-rst"}
+    assert {chunk.meta["headings"] for chunk in project.chunks} == {()}
+    assert not [document.title for document in project.documents if "`" in document.title]
+    atexit = next(document for document in project.documents if document.id == "library/atexit")
+    assert atexit.title == "atexit — Exit handlers"
+    assert atexit.text.startswith(":mod:`atexit` --- Exit handlers\n====")
+
+
+def test_the_python_project_opens_with_something_of_every_source() -> None:
+    manifest = compile_project(sample("python-docs")).manifest
+    kinds = Counter(entry.kind for entry in manifest.entries if entry.selected)
+    assert set(kinds) == {"memory", "rag", "transcript", "skills", "working-memory"}
+    labels = {
+        sample("python-docs").label("rag", e.record_id).origin
+        for e in manifest.entries
+        if e.kind == "rag" and e.selected
+    }
+    assert "library/concurrent.futures" in labels
