@@ -25,6 +25,8 @@ from playground.views.palette import colours
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+RECALL = "playground recall"
+RECALL_COLUMNS = 8
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -91,10 +93,19 @@ def test_the_python_example_prints_what_stands_below_it(program: str, printed: s
 
 @pytest.mark.parametrize(
     "command",
-    # Benches have no place in the default run; there the command is only started with -m bench.
-    [pytest.param(command, marks=pytest.mark.bench if "-m bench" in command else ()) for command in commands()],
+    # Benches have no place in the default run; there the command is only started with -m bench. What measures
+    # recall is run where its table is compared.
+    [
+        pytest.param(command, marks=pytest.mark.bench if "-m bench" in command else ())
+        for command in commands()
+        if RECALL not in command
+    ],
 )
 def test_the_command_runs(command: str, tmp_path: Path) -> None:
+    assert printed_by(command, tmp_path).strip()
+
+
+def printed_by(command: str, tmp_path: Path) -> str:
     program, *arguments = shlex.split(command)
     start = {"playground": [sys.executable, "-m", "playground.cli"], "python": [sys.executable]}[program]
     inside = ROOT if arguments[:2] == ["-m", "pytest"] else tmp_path
@@ -108,7 +119,7 @@ def test_the_command_runs(command: str, tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    return done.stdout
 
 
 def test_the_boxes_of_the_diagram_are_modules() -> None:
@@ -161,3 +172,31 @@ def test_the_table_of_strategies_is_what_the_command_prints() -> None:
     rows = [line.strip("|").split("|") for line in README.read_text(encoding="utf-8").splitlines()]
     shown = [[cell.strip() for cell in row] for row in rows if len(row) == len(columns) + 1]
     assert shown[2:] == expected
+
+
+def rows_of(count: int) -> list[list[str]]:
+    """The README's tables with that many columns, heads included."""
+    rows = [line.strip("|").split("|") for line in README.read_text(encoding="utf-8").splitlines()]
+    shown = [[cell.strip() for cell in row] for row in rows if len(row) == count]
+    return [row for row in shown if row[0] != "---"]
+
+
+def recall_printed(command: str, tmp_path: Path) -> list[list[str]]:
+    rows = [re.split(r" {2,}", line.strip()) for line in printed_by(command, tmp_path).splitlines()]
+    return [row for row in rows if len(row) == RECALL_COLUMNS]
+
+
+def test_the_table_of_evidence_is_what_the_command_under_it_prints(tmp_path: Path) -> None:
+    (command,) = (command for command in commands() if RECALL in command)
+    printed = recall_printed(command, tmp_path)
+    assert {row[0] for row in printed[1:]} == {"assistant-memory", "bank-support"}
+    assert rows_of(RECALL_COLUMNS) == printed
+
+
+@pytest.mark.slow
+def test_the_figures_of_changed_defaults_are_what_their_options_print(tmp_path: Path) -> None:
+    (command,) = (command for command in commands() if RECALL in command)
+    _, *rows = rows_of(RECALL_COLUMNS + 1)
+    assert len(rows) == 2
+    for option, *row in rows:
+        assert row in recall_printed(f"{command} --mode hybrid {option.strip('`')}", tmp_path)
