@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 from streamlit.testing.v1 import AppTest
+
+from tests.app.driver import panes
 
 __all__ = ["table_of", "tables_of"]
 
 
 def tables_of(app: AppTest) -> list[pd.DataFrame]:
     """Return each table that a page shows; numbers are numbers, and missing where a cell is empty."""
-    assert not app.exception
-    found = [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
-    return [_frame(data) for data in found if "columns" in data]
+    return [_frame(data) for data in panes(app) if "columns" in data]
 
 
 def table_of(app: AppTest) -> pd.DataFrame:

@@ -23,17 +23,9 @@ from playground.views.record_key import record_key
 from playground.workspace import Project, load_sample
 from playground.workspace.additions import with_memories
 from playground.workspace.compiling import ask_sources
+from tests.app.driver import ROOT, go_to, opened, opened_by, panes, whole_body
 
-ROOT = Path(__file__).parents[2]
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ :red[y]"
-OPENED = 60  # s; the first run of a process imports everything
-
-
-def opened(**link: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=OPENED)
-    for name, value in link.items():
-        app.query_params[name] = value
-    return app.run()
 
 
 @pytest.fixture
@@ -41,14 +33,9 @@ def app() -> AppTest:
     return opened(project="deploy-demo")
 
 
-def pages_html(app: AppTest) -> str:
-    assert not app.exception
-    return "\n".join(element.proto.body for element in app.get("html"))
-
-
 def strip(app: AppTest) -> dict[str, str]:
     """Label and value of every cell of the header strip."""
-    found = re.search(r'<div class="cp-strip">.*', pages_html(app))
+    found = re.search(r'<div class="cp-strip">.*', whole_body(app))
     assert found
     cells = re.findall(r'<span class="cp-long">(.*?)</span>.*?<strong.*?>(.*?)</strong>', found.group())
     return {label: re.sub("<.*?>", "", value) for label, value in cells}
@@ -56,12 +43,8 @@ def strip(app: AppTest) -> dict[str, str]:
 
 def slider_values(app: AppTest, *keys: str) -> list[str]:
     """What stands at the end of sliders' labels."""
-    shown = dict(re.findall(r'\.st-key-(\w+) label p::after\{content:"(.*?)"\}', pages_html(app)))
+    shown = dict(re.findall(r'\.st-key-(\w+) label p::after\{content:"(.*?)"\}', whole_body(app)))
     return [shown[key] for key in keys]
-
-
-def panes(app: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
 
 
 def charts(app: AppTest) -> list[Any]:
@@ -107,7 +90,7 @@ def test_the_first_page_needs_neither_torch_nor_altair() -> None:
 
 def test_the_strip_is_on_the_data_page_too(app: AppTest) -> None:
     before = strip(app)
-    app.switch_page("playground/app/pages/data.py").run()
+    go_to(app, "data")
     assert strip(app) == before
 
 
@@ -191,7 +174,7 @@ def test_a_sample_question_is_chosen_by_its_id_and_the_link_holds_no_content() -
     app.text_input(key="question").set_value("my secret words").run()
     assert "secret" not in json.dumps(dict(app.query_params))
     assert app.query_params["sample"] in (scenario.id, [scenario.id])
-    assert "not a typed question" in pages_html(app)
+    assert "not a typed question" in whole_body(app)
 
 
 def test_sample_questions_are_listed_by_what_they_ask() -> None:
@@ -223,7 +206,7 @@ def test_a_link_brings_back_every_knob() -> None:
     assert (app.slider(key="ratio").value, app.slider(key="max_tokens").value) == (0.1, 640)
     assert app.slider(key="memory_share").value == 0.2
     assert app.selectbox(key="estimator").value == "tokenizer"
-    assert "link" not in pages_html(app)
+    assert "link" not in whole_body(app)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +231,7 @@ def test_a_link_brings_back_every_knob() -> None:
 def test_a_bad_value_in_a_link_is_named_and_replaced_by_the_default(name: str, value: str) -> None:
     default = opened()
     app = opened(**{name: value})
-    shown = pages_html(app)
+    shown = whole_body(app)
     assert "A value in the link was not used" in shown
     assert html.escape(f"{name} = ") in shown
     assert f"<b>{html.escape(value)}</b>" in shown
@@ -259,29 +242,29 @@ def test_a_bad_value_in_a_link_is_named_and_replaced_by_the_default(name: str, v
 def test_the_link_notice_stays_until_it_is_dismissed() -> None:
     app = opened(ratio="7")
     app.slider(key="max_tokens").set_value(1_024).run()
-    assert "was not used" in pages_html(app)
+    assert "was not used" in whole_body(app)
     next(button for button in app.button if button.label == "Dismiss").click().run()
-    assert "was not used" not in pages_html(app)
+    assert "was not used" not in whole_body(app)
 
 
 def test_a_model_may_be_linked_in_any_spelling_that_is_known() -> None:
     app = opened(model="anthropic/claude-opus-5.5")
     assert app.selectbox(key="model").value == "claude-opus-5-5"
-    assert "was not used" not in pages_html(app)
+    assert "was not used" not in whole_body(app)
 
 
 def test_an_unknown_model_in_a_link_offers_the_near_names() -> None:
     app = opened(model="claude-opus-5-55")
-    assert "one of" in pages_html(app)
+    assert "one of" in whole_body(app)
     button = next(button for button in app.button if button.label.startswith("Use claude"))
     button.click().run()
     assert app.selectbox(key="model").value == button.label.removeprefix("Use ")
-    assert "was not used" not in pages_html(app)
+    assert "was not used" not in whole_body(app)
 
 
 def test_an_output_reserve_beyond_the_linked_model_is_named() -> None:
     app = opened(model="gpt-4", output="100000")
-    assert "a whole number from 0 to 4,096" in pages_html(app)
+    assert "a whole number from 0 to 4,096" in whole_body(app)
 
 
 def test_a_reserve_that_the_next_model_cannot_answer_is_taken_back(app: AppTest) -> None:
@@ -292,7 +275,7 @@ def test_a_reserve_that_the_next_model_cannot_answer_is_taken_back(app: AppTest)
 
 
 def test_a_hostile_value_in_a_link_is_shown_as_text() -> None:
-    shown = pages_html(opened(ratio=HOSTILE[:30]))
+    shown = whole_body(opened(ratio=HOSTILE[:30]))
     assert "<img" not in shown
     assert html.escape(HOSTILE[:30]) in shown
 
@@ -322,7 +305,7 @@ def test_the_request_is_shown_in_both_shapes_with_the_tokens_of_the_whole(app: A
         app.segmented_control(key="shape").set_value(shape).run()
         assert marker in app.code[0].value
         json.loads(app.code[0].value)
-        assert re.search(r"Raw request</b><span>[\d,]+ tokens", pages_html(app))
+        assert re.search(r"Raw request</b><span>[\d,]+ tokens", whole_body(app))
 
 
 # What goes wrong
@@ -330,14 +313,14 @@ def test_the_request_is_shown_in_both_shapes_with_the_tokens_of_the_whole(app: A
 
 def test_mandatory_overflow_shows_both_numbers_and_one_click_mends_it() -> None:
     app = opened(window="3000", output="1000")
-    shown = pages_html(app)
+    shown = whole_body(app)
     assert "Mandatory content does not fit" in shown
     required, available = (int(text.replace(",", "")) for text in re.findall(r"<b>([\d,]+)</b>", shown)[:2])
     assert required > available
     assert set(strip(app).values()) == {"–"}
     assert not charts(app)
     next(button for button in app.button if button.label.startswith("Use the window")).click().run()
-    assert "does not fit" not in pages_html(app)
+    assert "does not fit" not in whole_body(app)
     assert len(charts(app)) == 3
 
 
@@ -348,12 +331,12 @@ def test_an_output_reserve_above_the_window_is_said_in_the_fields_words_and_mend
     link: dict[str, str],
 ) -> None:
     app = opened(**link)
-    shown = pages_html(app)
+    shown = whole_body(app)
     assert "The answer does not fit the window" in shown
     assert "Output reserves <b>" in shown
     assert not re.search("max_output_tokens|ModelSpec", shown)
     next(button for button in app.button if button.label.startswith("Lower output to ")).click().run()
-    assert "The answer does not fit" not in pages_html(app)
+    assert "The answer does not fit" not in whole_body(app)
     assert len(charts(app)) == 3
 
 
@@ -394,7 +377,7 @@ def test_a_link_to_a_damaged_project_says_so_and_one_click_opens_another(
     st.cache_resource.clear()
     monkeypatch.setattr(projects, "load_sample", damaged)
     app = opened(project="deploy-demo")
-    assert "The project cannot be used" in pages_html(app)
+    assert "The project cannot be used" in whole_body(app)
     next(button for button in app.button if button.label == "Open bank-support").click().run()
     assert app.selectbox(key="project").value == "bank-support"
     assert len(charts(app)) == 3
@@ -403,18 +386,18 @@ def test_a_link_to_a_damaged_project_says_so_and_one_click_opens_another(
 
 def test_mandatory_content_above_the_limit_is_a_warning_and_a_mark_beside_the_numbers() -> None:
     app = opened(max_tokens="0")
-    shown = pages_html(app)
+    shown = whole_body(app)
     assert "Mandatory content is above the limit" in shown
     assert strip(app)["Used / budget"].endswith("/ 0over")
     next(button for button in app.button if button.label.startswith("Set max tokens to ")).click().run()
-    assert "above the limit" not in pages_html(app)
+    assert "above the limit" not in whole_body(app)
     assert not strip(app)["Used / budget"].endswith("over")
 
 
 def test_with_both_limits_at_their_minimum_one_click_raises_both() -> None:
     app = opened(max_tokens="0", ratio="0.005")
     before = int(strip(app)["Selected / excluded"].partition(" / ")[0])
-    assert "Ratio and max tokens together" in pages_html(app)
+    assert "Ratio and max tokens together" in whole_body(app)
     app.button(key="apply_change").click().run()
     assert controls(app)["max_tokens"] > 0
     assert controls(app)["ratio"] > 0.005
@@ -423,12 +406,12 @@ def test_with_both_limits_at_their_minimum_one_click_raises_both() -> None:
 
 def test_an_empty_question_skips_the_sources_and_says_so(app: AppTest) -> None:
     app.text_input(key="question").set_value("  ").run()
-    assert "No question: 4 sources skipped" in pages_html(app)
+    assert "No question: 4 sources skipped" in whole_body(app)
     assert "Nothing" in strip(app).values()
 
 
 def test_knobs_that_help_only_at_a_loss_are_not_said_to_have_no_effect() -> None:
-    page = pages_html(opened(project="bank-support", search="lexical"))
+    page = whole_body(opened(project="bank-support", search="lexical"))
     assert "<td>no gain without a loss</td>" in page
     assert "no effect" not in page
 
@@ -441,11 +424,11 @@ def test_without_the_embedding_model_lexical_search_goes_on_and_is_offered(
     monkeypatch.setattr(services, "shared_embedder", lambda _: missing)
     app = opened(project="deploy-demo")
     app.text_input(key="question").set_value("a question nobody embedded before").run()
-    assert "Search by meaning is not available" in pages_html(app)
+    assert "Search by meaning is not available" in whole_body(app)
     assert len(charts(app)) == 3
     next(button for button in app.button if button.label == "Use lexical search").click().run()
     assert app.selectbox(key="search").value == "lexical"
-    assert "not available" not in pages_html(app)
+    assert "not available" not in whole_body(app)
     st.cache_resource.clear()
 
 
@@ -466,7 +449,7 @@ def test_a_failed_source_is_a_warning_with_the_partial_result_and_an_error_when_
     st.cache_resource.clear()
     monkeypatch.setattr(services, "ask_sources", failing(ask_sources, required=required))
     app = opened(project="deploy-demo")
-    shown = pages_html(app)
+    shown = whole_body(app)
     assert "<img" not in shown
     if required:
         assert "The request cannot be served" in shown
@@ -488,7 +471,7 @@ def test_an_unexpected_error_shows_no_traceback_and_is_logged(
 
     monkeypatch.setattr(services, "ask_sources", broken)
     app = opened(project="deploy-demo")
-    shown = pages_html(app)
+    shown = whole_body(app)
     assert "Something went wrong" in shown
     assert "inner secret" not in shown
     assert "inner secret" in caplog.text
@@ -511,11 +494,8 @@ def hostile_project() -> Project:
 
 
 def test_hostile_material_is_never_markup_on_the_page() -> None:
-    app = AppTest.from_function(_with_hostile_material, default_timeout=OPENED)
-    app.query_params["project"] = "deploy-demo"
-    app.query_params["search"] = "lexical"
-    app.run()
-    assert "<img" not in pages_html(app)
+    app = opened_by(_with_hostile_material, project="deploy-demo", search="lexical")
+    assert "<img" not in whole_body(app)
     assert not [element for element in app.markdown if "img" in element.value]
     assert any(HOSTILE[:28] in json.dumps(pane, ensure_ascii=False) for pane in panes(app))
 
@@ -531,10 +511,8 @@ def _with_nothing() -> None:
 
 
 def test_an_empty_project_offers_a_sample_with_one_click() -> None:
-    app = AppTest.from_function(_with_nothing, default_timeout=OPENED)
-    app.query_params["project"] = "deploy-demo"
-    app.run()
-    assert "Nothing to compile yet" in pages_html(app)
+    app = opened_by(_with_nothing, project="deploy-demo")
+    assert "Nothing to compile yet" in whole_body(app)
     app.button(key="open_sample").click().run()
     assert app.selectbox(key="project").value == "bank-support"
     assert len(charts(app)) == 3

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import html
-import json
 import re
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.app.explain_panels import SHOWN
+from tests.app import driver
+from tests.app.driver import body, go_to, panes
 from tests.app.tables import table_of, tables_of
 
-ROOT = Path(__file__).parents[2]
-PAGE = "playground/app/pages/explain.py"
-
-
-def opened(**link: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.query_params["search"] = "lexical"
-    for name, value in link.items():
-        app.query_params[name] = value
-    app.run()
-    app.switch_page(PAGE).run()
-    assert not app.exception
-    return app
+PAGE = "explain"
+opened = partial(driver.opened, PAGE, search="lexical")
 
 
 @pytest.fixture
@@ -34,19 +23,10 @@ def app() -> AppTest:
     return opened(project="deploy-demo", max_tokens="256")
 
 
-def body(app: AppTest) -> str:
-    assert not app.exception
-    return "\n".join(element.proto.body for element in app.main if element.type == "html")
-
-
 def title(app: AppTest) -> str:
     found = re.search(r'class="cp-record">.*?<b.*?>(.*?)</b>', body(app))
     assert found
     return html.unescape(found.group(1))
-
-
-def panes(app: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
 
 
 def sentence(app: AppTest) -> str:
@@ -65,10 +45,10 @@ def test_it_opens_on_the_best_record_that_the_budget_left_out(app: AppTest) -> N
 
 
 def test_a_record_marked_on_another_page_is_explained(app: AppTest) -> None:
-    app.switch_page("playground/app/pages/compile.py").run()
+    go_to(app, "compile")
     row = next(row for row in panes(app)[2]["rows"] if row["selected"] and row["reason"] != "mandatory")
     app.session_state["selected_record"] = row["key"]
-    app.switch_page(PAGE).run()
+    go_to(app, PAGE)
     assert title(app) == row["title"]
     assert sentence(app).startswith("It got in")
     assert "Nearest change" not in body(app)
@@ -142,14 +122,14 @@ def test_where_nothing_is_left_out_the_excluded_ones_are_said_to_have_got_in() -
 
 
 def test_the_question_typed_on_the_compile_page_stands_here_and_can_be_changed(app: AppTest) -> None:
-    app.switch_page("playground/app/pages/compile.py").run()
+    go_to(app, "compile")
     app.text_input(key="question").set_value("rollback").run()
-    app.switch_page(PAGE).run()
+    go_to(app, PAGE)
     assert app.text_input(key="question").value == "rollback"
     assert "search " in body(app)
     app.text_input(key="question").set_value("").run()
     assert "No question: " in body(app)
-    app.switch_page("playground/app/pages/compile.py").run()
+    go_to(app, "compile")
     assert app.text_input(key="question").value == ""
 
 
@@ -168,7 +148,7 @@ def test_a_compile_that_cannot_be_made_says_why_and_explains_nothing(app: AppTes
 
 
 def test_the_compile_page_leads_here_where_something_was_left_out(app: AppTest) -> None:
-    app.switch_page("playground/app/pages/compile.py").run()
+    go_to(app, "compile")
     links = {one.proto.label: one.proto.page for one in app.main if one.type == "page_link"}
     assert links["Explain what is left out"] == links["Explain"]
     app.slider(key="max_tokens").set_value(8_192).run()

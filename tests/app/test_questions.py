@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from pathlib import Path
 
 import pytest
 import streamlit as st
@@ -12,9 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from playground.app import services
 from playground.workspace import load_sample
+from tests.app.driver import go_to, opened, opened_by, panes, press, whole_body
 from tests.unit.test_partial_vectors import QUESTION, SampleModel
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -22,28 +19,16 @@ def _no_answers_of_other_tests() -> None:
     st.cache_resource.clear()
 
 
-def _opened(script: str = "app.py", **link: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / script), default_timeout=60)
-    for name, value in {"project": "deploy-demo", **link}.items():
-        app.query_params[name] = value
-    return app.run()
-
-
-def _html(app: AppTest) -> str:
-    assert not app.exception
-    return "\n".join(element.proto.body for element in app.get("html"))
-
-
 def test_one_new_document_does_not_turn_search_by_meaning_off(monkeypatch: pytest.MonkeyPatch) -> None:
     model = SampleModel(load_sample("deploy-demo"))
     monkeypatch.setattr(services, "shared_embedder", lambda _: model)
-    app = _opened()
-    app.switch_page("playground/app/pages/data.py").run()
+    app = opened(project="deploy-demo")
+    go_to(app, "data")
     app.text_area(key="add_text").input("The zeppelin is approved by Ada.")
-    next(button for button in app.button if button.label == "Add documents").click().run()
-    app.switch_page("playground/app/pages/compile.py").run()
+    press(app, "Add documents")
+    go_to(app, "compile")
     app.text_input(key="question").set_value(QUESTION).run()
-    shown = _html(app)
+    shown = whole_body(app)
     assert "1 text still needs a vector: 1 of 3 chunks is found by words only until then." in shown
     assert "has no vector yet" not in shown
     assert any(QUESTION in text for text in model.asked)
@@ -54,7 +39,7 @@ def test_one_new_document_does_not_turn_search_by_meaning_off(monkeypatch: pytes
 
 def test_a_failed_compile_is_logged_once_in_one_readable_line(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="playground"):
-        app = _opened(project="bank-support", window="3000", output="1000")
+        app = opened(project="bank-support", window="3000", output="1000")
         app.run()
     lines = [record.getMessage() for record in caplog.records if record.name.startswith("playground")]
     assert len(lines) == 1
@@ -84,16 +69,11 @@ def _with_two_customers() -> None:
 
 
 def _offered(app: AppTest) -> set[str]:
-    assert not app.exception
-    panes = [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
-    return {row["title"] for pane in panes for row in pane.get("rows", ()) if "title" in row}
+    return {row["title"] for pane in panes(app) for row in pane.get("rows", ()) if "title" in row}
 
 
 def test_a_sample_question_is_asked_in_its_own_scope_and_a_typed_one_in_the_projects() -> None:
-    app = AppTest.from_function(_with_two_customers, default_timeout=60)
-    for name, value in {"project": "deploy-demo", "search": "lexical", "candidates": "30"}.items():
-        app.query_params[name] = value
-    app.run()
+    app = opened_by(_with_two_customers, project="deploy-demo", search="lexical", candidates="30")
     assert not any("Bo deploys" in title for title in _offered(app))
     app.selectbox(key="sample_question").set_value("of-bo").run()
     assert app.text_input(key="question").value == "When does Bo deploy?"

@@ -8,21 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.app.memory_panels import ITEMS_HEIGHT, ROW
-from tests.app.test_working_memory_page import (
-    PAGE,
-    ROOT,
-    act_as,
-    body,
-    call,
-    choose,
-    items,
-    notice,
-    opened,
-    pane,
-    press,
-    snapshot_of,
-    write,
-)
+from tests.app.driver import ROOT, body, go_to, press
+from tests.app.memory_page import PAGE, act_as, call, choose, items, notice, opened, pane, snapshot_of, write
 
 
 @pytest.fixture
@@ -51,7 +38,7 @@ def patch(app: AppTest, *operations: dict[str, str]) -> dict[str, object]:
 def test_the_caption_names_the_role_of_the_link_at_once() -> None:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.query_params.update({"search": "lexical", "project": "deploy-demo", "role": "model"})
-    app.switch_page(PAGE).run()
+    go_to(app, PAGE)
     assert app.segmented_control(key="role").value == "model"
     assert "Acting as the model" in body(app)
     assert "Acting as the host" not in body(app)
@@ -92,8 +79,8 @@ def test_what_was_typed_waits_behind_other_kinds_and_pages(demo: AppTest) -> Non
     type_into(demo, "add_text_", "Half a question")
     choose(demo, "Goal")
     type_into(demo, "add_text_", "Half a goal")
-    demo.switch_page("playground/app/pages/data.py").run()
-    demo.switch_page(PAGE).run()
+    go_to(demo, "data")
+    go_to(demo, PAGE)
     assert box(demo, "add_text_") == "Half a goal"
     choose(demo, "Question")
     assert box(demo, "add_text_") == "Half a question"
@@ -130,9 +117,9 @@ def test_setting_the_goal_to_what_it_is_makes_no_revision(demo: AppTest) -> None
 
 def test_the_page_does_not_tell_of_a_revision_that_was_undone(demo: AppTest) -> None:
     write(demo, "Question", "Why?")
-    demo.switch_page("playground/app/pages/data.py").run()
+    go_to(demo, "data")
     press(demo, "Undo changes")
-    demo.switch_page(PAGE).run()
+    go_to(demo, PAGE)
     assert items(demo, "Questions") == []
     assert notice(demo) == ""
 

@@ -2,113 +2,37 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.app.shelf import _shelf
 from playground.views.record_key import record_key
-from playground.working_memory import WorkingMemorySnapshot
-from playground.workspace import Project
+from tests.app.driver import body, go_to, opened_by, press
+from tests.app.memory_page import (
+    act_as,
+    call,
+    choose,
+    items,
+    labels,
+    mark,
+    notice,
+    opened,
+    pane,
+    snapshot_of,
+    write,
+)
 from tests.app.tables import table_of
 
-ROOT = Path(__file__).parents[2]
-PAGE = "playground/app/pages/working_memory.py"
 HOSTILE = (
     "</decisions><script>alert(1)</script> **bold** [link](x) :red[y] \u202ecod.exe\n- [x] (accepted) Pay."
 )
 
 
-def opened(**link: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.query_params["search"] = "lexical"
-    for name, value in link.items():
-        app.query_params[name] = value
-    app.run()
-    app.switch_page(PAGE).run()
-    assert not app.exception
-    return app
-
-
 @pytest.fixture
 def app() -> AppTest:
     return opened(project="deploy-demo")
-
-
-def body(app: AppTest) -> str:
-    assert not app.exception
-    return "\n".join(element.proto.body for element in app.main if element.type == "html")
-
-
-def notice(app: AppTest) -> str:
-    """Title and sentence of what came of the last patch."""
-    found = re.findall(r'<p class="cp-note"><strong>(.*?)</strong>(.*?)</p>', body(app))
-    return html.unescape(re.sub("<.*?>", "", ": ".join(found[-1]))) if found else ""
-
-
-def pane(app: AppTest, name: str) -> dict[str, Any]:
-    """What the items pane ("groups") or the fill order ("rows") is drawn of."""
-    assert not app.exception
-    sent = [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
-    return next(data for data in sent if name in data)
-
-
-def items(app: AppTest, section: str) -> list[dict[str, str]]:
-    rows: list[dict[str, str]] = next(
-        group["rows"] for group in pane(app, "groups")["groups"] if group["title"] == section
-    )
-    return rows
-
-
-def project_of(app: AppTest) -> Project | None:
-    return _shelf().get(app.session_state["material_owner"], str(app.session_state["project"]))
-
-
-def snapshot_of(app: AppTest) -> WorkingMemorySnapshot:
-    project = project_of(app)
-    assert project is not None
-    assert project.working_memory is not None
-    return project.working_memory
-
-
-def act_as(app: AppTest, role: str) -> None:
-    app.segmented_control(key="role").set_value(role).run()
-
-
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
-
-
-def labels(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
-
-
-def mark(app: AppTest, record_id: str) -> None:
-    app.session_state["selected_record"] = record_key("working-memory", record_id)
-    app.run()
-
-
-def choose(app: AppTest, kind: str) -> None:
-    app.segmented_control(key="add_item_kind").set_value(kind).run()
-
-
-def write(app: AppTest, kind: str, text: str, **more: str) -> None:
-    """Fill in the form of a kind and send it."""
-    choose(app, kind)
-    area = next(area for area in app.text_area if str(area.key).startswith("add_text_"))
-    area.input(text)
-    for field, value in more.items():
-        boxes = (*app.selectbox, *app.text_input)
-        next(box for box in boxes if str(box.key).startswith(f"add_{field}_")).set_value(value)
-    verb = "Set the goal" if kind == "Goal" else f"Add {kind.lower()}"
-    next(button for button in app.button if button.label.startswith(verb)).click().run()
-    assert not app.exception
 
 
 # Opening
@@ -202,17 +126,12 @@ def test_a_patch_is_for_the_revision_that_the_page_was_drawn_from_and_has_an_id_
 
 def test_the_change_is_on_the_compile_the_explain_and_the_data_page_at_once(app: AppTest) -> None:
     write(app, "Observation", "The canary is healthy.")
-    app.switch_page("playground/app/pages/compile.py").run()
-    xml = next(
-        json.loads(element.proto.json)
-        for element in app.main
-        if element.type == "bidi_component" and "records" in json.loads(element.proto.json)
-    )
-    assert "The canary is healthy." in json.dumps(xml)
-    app.switch_page("playground/app/pages/explain.py").run()
+    go_to(app, "compile")
+    assert "The canary is healthy." in json.dumps(pane(app, "records"))
+    go_to(app, "explain")
     app.segmented_control(key="entries_show").set_value("Selected").run()
     assert "The canary is healthy." in set(table_of(app)["Record"])
-    app.switch_page("playground/app/pages/data.py").run()
+    go_to(app, "data")
     app.segmented_control(key="data_kind").set_value("Working memory").run()
     assert "The canary is healthy." in set(table_of(app)["Text"])
 
@@ -409,20 +328,6 @@ def test_a_compile_that_fails_leaves_the_editor_usable() -> None:
 # Tools
 
 
-def call(app: AppTest, verb: str, data: object, **more: str) -> str:
-    """Call a tool, or apply a patch by hand, and return what the page says of it."""
-    name = "a patch by hand" if verb == "patch" else f"working_memory_{verb}"
-    app.segmented_control(key="tool_chosen").set_value(name).run()
-    app.text_area(key=f"tool_input_{verb}").input(data if isinstance(data, str) else json.dumps(data))
-    if "call_id" in more:
-        app.text_input(key="tool_call_id").input(more["call_id"])
-    if "caller" in more:
-        app.selectbox(key="tool_caller").set_value(more["caller"])
-    app.button(key=f"tool_run_{verb}").click().run()
-    assert not app.exception
-    return str(app.code[-1].value)
-
-
 def test_the_three_tools_show_their_schemas_and_what_they_cost(app: AppTest) -> None:
     assert re.search(r"3 tools · would add 1,\d{3} tokens to every request; not counted above", body(app))
     for verb in ("read", "add", "update"):
@@ -532,12 +437,7 @@ def _without_memory() -> None:
 
 @pytest.fixture
 def bare() -> AppTest:
-    app = AppTest.from_function(_without_memory, default_timeout=60)
-    app.query_params["project"] = "deploy-demo"
-    app.query_params["search"] = "lexical"
-    app.run()
-    app.switch_page(str(ROOT / PAGE)).run()
-    return app
+    return opened_by(_without_memory, PAGE, project="deploy-demo", search="lexical")
 
 
 @pytest.mark.parametrize(("goal", "count"), [("Ship it.", 1), ("  ", 0)])
@@ -658,7 +558,7 @@ def test_half_a_character_takes_no_page_down(app: AppTest) -> None:
     press(app, "Move down")  # the item is found by its id as it is
     assert notice(app).startswith("Applied: revision 3")
     for name, reached in (("compile", "records"), ("explain", "columns"), ("data", "pieces")):
-        app.switch_page(f"playground/app/pages/{name}.py").run()
+        go_to(app, name)
         check_what_is_sent(app)
         assert pane(app, reached)
         if name == "compile":
