@@ -106,6 +106,20 @@ def test_every_label_points_at_a_record_that_its_question_can_be_offered(name: s
 
 
 @pytest.mark.parametrize("name", SAMPLES)
+def test_a_message_or_record_that_a_memory_rests_on_is_there_for_the_same_user(name: str) -> None:
+    project = sample(name)
+    for memory in project.memories:
+        own = project.with_parts(scope=memory.scope)
+        chats = [chat for chat in project.chats if chat.scope.matches(memory.scope)]
+        said = {f"{chat.chat_id}#{at}" for chat in chats for at in range(len(chat.messages))}
+        for source in (source for revision in memory.revisions for source in revision.sources):
+            if source.kind == "message":
+                assert source.id in said, memory.id
+            elif source.kind == "record":
+                assert source.id in record_ids(own, "memory"), memory.id
+
+
+@pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_ships_the_vector_of_every_text_that_is_searched(name: str) -> None:
     project = sample(name)
     wanted = embedded_texts(project)
