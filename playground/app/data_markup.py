@@ -10,8 +10,9 @@ from importlib.resources import files
 import streamlit as st
 
 from playground.views.data import DataTile
+from playground.views.words import Sentence
 
-__all__ = ["bar", "data_style", "nothing", "project_text", "tiles"]
+__all__ = ["bar", "data_style", "nothing", "project_text", "question", "tiles"]
 
 
 def data_style() -> None:
@@ -19,9 +20,16 @@ def data_style() -> None:
     st.html(f"<style>{_rules()}</style>")
 
 
-def project_text(title: str, description: str) -> None:
-    """Show a project's title and what it is."""
-    st.html(f'<p class="cp-project"><b>{html.escape(title)}</b>{html.escape(description)}</p>')
+def project_text(title: str, description: str, name: str) -> None:
+    """Show a project's title, what it is, and its name with whose it is."""
+    title, description, name = map(html.escape, (title, description, name))
+    st.html(f'<p class="cp-project"><b>{title}</b><i>{name}</i>{description}</p>')
+
+
+def question(sentence: Sentence) -> None:
+    """Ask before something goes for good."""
+    told = "".join(f"<b>{html.escape(text)}</b>" if bold else html.escape(text) for text, bold in sentence)
+    st.html(f'<p class="cp-question">{told}</p>')
 
 
 def tiles(view: Sequence[DataTile]) -> None:

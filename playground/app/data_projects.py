@@ -1,35 +1,143 @@
-"""The panel of the Data page with the projects."""
+"""The panel of the Data page with the projects: the user's own, the samples, and what can be done."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
 
 import streamlit as st
 
 from playground.app import data_markup, markup
+from playground.app.caches import drop_material
+from playground.app.links import left_project
 from playground.app.memory_changes import say
-from playground.app.projects import project_summaries
+from playground.app.projects import (
+    first_sample,
+    library,
+    load_project,
+    own_summaries,
+    project_names,
+    shipped_summaries,
+)
 from playground.app.shelf import changed_sample, discard
 from playground.app.sidebar import open_project
+from playground.errors import PlaygroundError
 from playground.views.load_report import REPORT
+from playground.views.notices import Notice
+from playground.views.projects import (
+    delete_question,
+    deleted_notice,
+    refused_notice,
+    saved_notice,
+    suggested_name,
+)
 from playground.workspace import Project
+from playground.workspace.library import ProjectSummary
+from playground.workspace.samples import SampleSummary, is_sample
 
 __all__ = ["projects_panel"]
+
+NAME_LIMIT, TITLE_LIMIT = 64, 200  # characters
 
 
 def projects_panel(project: Project) -> None:
     """Show the projects that can be opened, the open one marked."""
     with st.container(key="panel_projects", height="stretch"):
-        markup.head("Projects", "samples and what you add to them")
-        for summary in project_summaries():
-            name, current = summary.name, summary.name == project.name
-            with st.container(key=f"project_{'open' if current else 'shut'}_{name}", horizontal=True):
-                data_markup.project_text(summary.title, summary.description)
-                if current and changed_sample(name) is not None:
+        with st.container(key="projects_head", horizontal=True, vertical_alignment="center"):
+            markup.head("Projects", "yours and samples")
+        with st.container(key="projects_list"):
+            for own in own_summaries():
+                _row(own, project, problem=own.problem)
+            for sample in shipped_summaries():
+                _row(sample, project)
+
+
+def _row(summary: ProjectSummary | SampleSummary, project: Project, *, problem: str = "") -> None:
+    name, current = summary.name, summary.name == project.name
+    own = isinstance(summary, ProjectSummary)
+    with st.container(key=f"project_{'open' if current else 'shut'}_{name}", horizontal=not current):
+        data_markup.project_text(
+            summary.title, problem or summary.description, f"{name}, yours" if own else f"{name}, a sample"
+        )
+        if current:
+            with st.container(key=f"project_actions_{name}", horizontal=True, gap="small"):
+                _save_as(project)
+                if own:
+                    _delete(project)
+                elif changed_sample(name) is not None:
                     st.button("Undo changes", key=f"undo_{name}", on_click=_undo, args=(name,))
-                elif not current:
-                    st.button("Open", key=f"open_{name}", on_click=open_project, args=(name,))
+        elif not problem:
+            st.button("Open", key=f"open_{name}", on_click=open_project, args=(name,))
+
+
+def _save_as(project: Project) -> None:
+    name, title = f"save_name_{project.name}", f"save_title_{project.name}"
+    with (
+        st.popover("Save as", key=f"save_as_{project.name}"),
+        st.form(f"save_form_{project.name}", border=False),
+    ):
+        st.text_input(
+            "Name",
+            suggested_name(project.name, project_names()),
+            key=name,
+            max_chars=NAME_LIMIT,
+            help="Small letters, digits and hyphens. It stands in the link and names a folder.",
+        )
+        st.text_input("Title", project.title, key=title, max_chars=TITLE_LIMIT)
+        st.form_submit_button(
+            "Save as a project", type="primary", on_click=_save, args=(project.name, name, title)
+        )
+
+
+def _save(source: str, name: str, title: str) -> None:
+    wanted = str(st.session_state[name]).strip()
+
+    def saved() -> None:
+        project = load_project(source)
+        library().create(wanted, replace(project, title=str(st.session_state[title]).strip() or project.title))
+        discard(source)
+        open_project(wanted)
+        _report(saved_notice(wanted, sample=is_sample(source)))
+
+    _told("The project was not saved", saved)
+
+
+def _delete(project: Project) -> None:
+    with st.popover("Delete", key=f"delete_{project.name}"):
+        data_markup.question(delete_question(project))
+        st.button(
+            "Delete the project",
+            key=f"delete_button_{project.name}",
+            type="primary",
+            on_click=_deleted,
+            args=(project.name,),
+        )
+
+
+def _deleted(name: str) -> None:
+    def deleted() -> None:
+        library().delete(name)
+        left_project(name)
+        open_project(first_sample())
+        drop_material()
+        _report(deleted_notice(name, opened=first_sample()))
+
+    _told("The project was not deleted", deleted)
 
 
 def _undo(name: str) -> None:
     discard(name)
     say(None)  # the revision that the Working memory page tells of is gone
     st.session_state[REPORT] = ()
+
+
+def _told(title: str, act: Callable[[], None]) -> None:
+    """Do something, or say in a notice why it was not done."""
+    try:
+        act()
+    except PlaygroundError as error:
+        _report(refused_notice(title, error))
+
+
+def _report(notice: Notice) -> None:
+    st.session_state[REPORT] = (notice,)

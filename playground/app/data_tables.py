@@ -6,10 +6,8 @@ import streamlit as st
 
 from playground.app import data_markup, markup
 from playground.app.components import document_text, record_table
-from playground.app.projects import added_ids
-from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET
-from playground.tokens import TokenEstimator
-from playground.views.data import DataView, data_view, record_preview
+from playground.app.data_views import limit_of, project_view, text_tokens
+from playground.views.data import record_preview
 from playground.views.data_tables import DataTable
 from playground.workspace import Project
 
@@ -20,12 +18,12 @@ TABLE_HEIGHT = 456  # px
 
 def tiles(project: Project) -> None:
     """Show how much of each kind the project holds."""
-    data_markup.tiles(_view(project).tiles)
+    data_markup.tiles(project_view(project).tiles)
 
 
 def tables_panel(project: Project) -> None:
     """Show one kind as a table, and the whole text of the chosen row beside it."""
-    tables = {table.name: table for table in _view(project).tables}
+    tables = {table.name: table for table in project_view(project).tables}
     with st.container(key="data_tables"):
         name = st.segmented_control(
             "Kind of record",
@@ -43,7 +41,7 @@ def tables_panel(project: Project) -> None:
         with left:
             row = _table(table)
         with right:
-            preview = record_preview(project, table, row, tokens=_tokens, limit=_limit(project))
+            preview = record_preview(project, table, row, tokens=text_tokens, limit=limit_of(project))
             markup.head(preview.title, " · ".join(filter(None, [preview.total, preview.source])))
             document_text(preview, height=TABLE_HEIGHT)
 
@@ -79,23 +77,3 @@ def _table(table: DataTable) -> int:
         height=TABLE_HEIGHT,
     )
     return row
-
-
-def _tokens(text: str) -> int:
-    return _COUNTER.piece_tokens(text)
-
-
-def _limit(project: Project) -> int:
-    return project.budget.max_tokens or DEFAULT_CONTEXT_BUDGET.max_tokens
-
-
-def _view(project: Project) -> DataView:
-    return _cached_view(project, added_ids(project))
-
-
-@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Project: lambda project: project.digest})
-def _cached_view(project: Project, added: frozenset[str]) -> DataView:
-    return data_view(project, tokens=_tokens, limit=_limit(project), added=added)
-
-
-_COUNTER = TokenEstimator()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from playground.app.caches import material_cache
 from playground.app.controls import Settings
 from playground.app.services import Compiled, compiled
 from playground.app.state import pick, selected
@@ -56,7 +57,7 @@ def explained(settings: Settings, found: Compiled, number: int) -> ExplanationVi
     return _explained(repr(key), number, settings, found)
 
 
-@st.cache_resource(max_entries=64, show_spinner="Trying every knob")
+@material_cache(64, show_spinner="Trying every knob")
 def _explained(
     key: str,  # noqa: ARG001  # what the rest follows from
     number: int,

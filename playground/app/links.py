@@ -5,16 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from playground.app.controls import ESTIMATORS, SEARCHES
-from playground.app.projects import load_project, project_names
+from playground.app.projects import first_sample, load_project, project_names
 from playground.app.roles import ROLE, ROLES
 from playground.errors import ProjectError, UnknownModelError
 from playground.models import DEFAULT_MODEL_ID, ModelEntry, catalogue, find_model
 from playground.views.links import check_link
 from playground.views.notices import Notice, link_notice
 
-__all__ = ["LARGEST_WINDOW", "linked_notice", "read_link"]
+__all__ = ["LARGEST_WINDOW", "left_project", "linked_notice", "read_link"]
 
 LARGEST_WINDOW = 10_000_000  # tokens; beyond any model
+LEFT = "left_project"
 LINK_PROBLEMS = "link_problems"
 MODEL_NAMES = "link_models"
 
@@ -27,8 +28,10 @@ def read_link() -> None:
     """
     raw = {name: str(value) for name, value in st.query_params.to_dict().items()}
     names = project_names()
+    if raw.get("project", "") in {st.session_state.get(name) for name in (LEFT, "project")} - set(names):
+        raw.pop("project")  # it was open until now, and is gone; what there is to say of that is said elsewhere
     try:
-        project = load_project(raw["project"] if raw.get("project") in names else names[0])
+        project = load_project(raw["project"] if raw.get("project") in names else first_sample())
     except ProjectError:
         return  # its control is drawn next and the page says why; then another one can be chosen
     known = {entry.model_id: entry for entry in catalogue()}
@@ -47,6 +50,11 @@ def read_link() -> None:
     )
     if problems:
         st.session_state[LINK_PROBLEMS] = problems
+
+
+def left_project(name: str) -> None:
+    """Say that a project was left because it is gone: the link names it until the page is drawn again."""
+    st.session_state[LEFT] = name
 
 
 def linked_notice() -> Notice | None:

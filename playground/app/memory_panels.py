@@ -9,7 +9,7 @@ import streamlit as st
 from playground.app import markup, memory_markup
 from playground.app.components import fill_order, memory_items
 from playground.app.memory_changes import start
-from playground.app.projects import project_names
+from playground.app.projects import first_sample
 from playground.app.roles import ROLE, ROLES, role, settle_role
 from playground.app.services import Compiled
 from playground.app.shelf import changed_sample
@@ -58,7 +58,7 @@ def start_panel(project: Project) -> None:
                 st.form_submit_button(
                     "Start working memory", key="start_button", type="primary", on_click=begin
                 )
-                sample = project_names()[0]
+                sample = first_sample()
                 st.form_submit_button(
                     f"Open {sample}", key="start_sample", on_click=open_project, args=(sample,)
                 )

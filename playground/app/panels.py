@@ -8,7 +8,7 @@ from playground.app import markup
 from playground.app.components import PANE_HEIGHT, Shown, block_cards, manifest_table, rendered_xml
 from playground.app.controls import Settings, apply_controls
 from playground.app.navigation import page_named
-from playground.app.projects import project_names
+from playground.app.projects import first_sample
 from playground.app.services import Compiled
 from playground.app.sidebar import open_project
 from playground.app.state import pick, picks, selected
@@ -46,11 +46,11 @@ def empty_panel() -> None:
             "Nothing to compile yet", "Add documents or memories on the Data page, or start with a sample."
         )
         st.button(
-            f"Open {project_names()[0]}",
+            f"Open {first_sample()}",
             key="open_sample",
             type="primary",
             on_click=open_project,
-            args=(project_names()[0],),
+            args=(first_sample(),),
         )
 
 

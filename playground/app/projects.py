@@ -1,21 +1,35 @@
-"""Projects and the embedding model, read once for all sessions."""
+"""Projects and the embedding model, read once for all sessions.
+
+A project is a sample, with what the session changed in it, or one of the user's own, as it is on disk now.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from pathlib import Path
+
 import streamlit as st
 
+from playground.app.caches import material_cache
 from playground.app.shelf import changed_sample
+from playground.errors import ProjectError
 from playground.retrieval.embedding import MINILM_ID, Embedder, load_embedder
 from playground.workspace import Project, SampleSummary, load_sample, sample_projects, sample_summaries
+from playground.workspace.library import ProjectLibrary, ProjectSummary, default_library
+from playground.workspace.samples import is_sample
 
 __all__ = [
     "added_ids",
     "embedding_model",
+    "first_sample",
+    "library",
+    "library_problem",
     "load_project",
     "named_embedder",
+    "own_summaries",
     "project_names",
-    "project_summaries",
     "shared_embedder",
+    "shipped_summaries",
     "use_model",
 ]
 
@@ -23,17 +37,46 @@ MODEL_NAMES = "embedding_models"  # session state: model id -> the name or folde
 
 
 def project_names() -> tuple[str, ...]:
-    """Return the projects that can be opened, the one to start with first."""
-    return sample_projects()
+    """Return the projects that can be opened: the user's own, as far as they can be read, then the samples."""
+    try:
+        own = library().names()
+    except ProjectError:
+        own = ()  # ``library_problem`` says why; the samples can be opened all the same
+    return (*own, *sample_projects())
 
 
-def project_summaries() -> tuple[SampleSummary, ...]:
-    """Return what people are told of each project before it is opened, in the order of ``project_names``.
+def library_problem() -> ProjectError | None:
+    """Return why the user's own projects cannot be listed; ``None`` when they can."""
+    try:
+        library().names()
+    except ProjectError as error:
+        return error
+    return None
+
+
+def first_sample() -> str:
+    """Return the project to start with."""
+    return sample_projects()[0]
+
+
+def own_summaries() -> tuple[ProjectSummary, ...]:
+    """Return what people are told of each of their own projects before it is opened; as ``project_names``."""
+    return library().summaries() if library_problem() is None else ()
+
+
+@st.cache_resource(show_spinner=False)
+def shipped_summaries() -> tuple[SampleSummary, ...]:
+    """Return what people are told of each sample before it is opened.
 
     Raises:
         ProjectError: When one of them is damaged.
     """
     return sample_summaries()
+
+
+def library() -> ProjectLibrary:
+    """Return the user's own projects."""
+    return default_library()
 
 
 def load_project(name: str) -> Project:
@@ -42,12 +85,15 @@ def load_project(name: str) -> Project:
     Raises:
         ProjectError: When it is missing or damaged.
     """
-    return changed_sample(name) or _sample(name)
+    if is_sample(name):
+        return changed_sample(name) or _sample(name)
+    own = library()
+    return _own(own.root, name, own.stamp(name))
 
 
 def added_ids(project: Project) -> frozenset[str]:
-    """Return the ids of documents and memories that are not in the project as it came."""
-    return _ids(project) - _ids(_sample(project.name))
+    """Return the ids of documents and memories that the session added to a sample; none for an own project."""
+    return _ids(project) - _ids(_sample(project.name)) if is_sample(project.name) else frozenset()
 
 
 def embedding_model(project: Project) -> str:
@@ -74,6 +120,11 @@ def named_embedder(name: str) -> Embedder:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _sample(name: str) -> Project:
     return load_sample(name)
+
+
+@material_cache(8)
+def _own(root: Path, name: str, stamp: Hashable) -> Project:  # noqa: ARG001  # the stamp is part of the key
+    return ProjectLibrary(root).load(name)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

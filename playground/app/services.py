@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
+from playground.app.caches import material_cache
 from playground.app.controls import Estimator, Search, Settings
 from playground.app.model_process import make_room, model_ready
 from playground.app.projects import shared_embedder
@@ -41,7 +40,7 @@ from playground.workspace import Project, search_plan
 from playground.workspace.compiling import ask_sources, compile_inputs
 from playground.workspace.texts import texts_searched_at_once
 
-__all__ = ["Compiled", "Retrieval", "compiled", "drop_compiles", "loads_model", "retrieve"]
+__all__ = ["Compiled", "Retrieval", "compiled", "loads_model", "retrieve"]
 
 _numbers = itertools.count(1)
 Positions = tuple[tuple[Knob, float], ...]
@@ -106,15 +105,7 @@ def loads_model(settings: Settings) -> bool:
     )
 
 
-def _content(project: Project) -> str:
-    """Recognise a project in a cache by what it holds: an edited one is compiled anew."""
-    return project.digest
-
-
-_KEYS: dict[str | type, Callable[[Any], Any]] = {Project: _content}
-
-
-@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=_KEYS)
+@material_cache(16)
 def retrieve(
     project: Project,
     question: str,
@@ -172,13 +163,7 @@ def compiled(settings: Settings) -> Compiled:
     )
 
 
-def drop_compiles() -> None:
-    """Let go of everything that was retrieved, counted and compiled, in every session."""
-    for cached in (retrieve, _counted, _compiled):
-        cached.clear()
-
-
-@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=_KEYS)
+@material_cache(32)
 def _compiled(
     project: Project,
     question: str,
@@ -220,7 +205,7 @@ def _compiled(
     )
 
 
-@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=_KEYS)
+@material_cache(16)
 def _counted(
     project: Project,
     question: str,

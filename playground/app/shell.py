@@ -15,7 +15,7 @@ from playground.app.controls import Settings, default_sizes, settings, sizes
 from playground.app.links import linked_notice
 from playground.app.navigation import PAGES, page_named
 from playground.app.notices import show_notice
-from playground.app.projects import load_project, project_names
+from playground.app.projects import first_sample, library_problem, load_project, project_names
 from playground.app.remedies import with_working_actions
 from playground.app.services import Compiled, Retrieval, compiled, loads_model
 from playground.app.sidebar import draw_sidebar
@@ -33,6 +33,7 @@ from playground.views.notices import (
     search_notice,
     unexpected_notice,
 )
+from playground.views.projects import GONE
 from playground.views.words import plural
 from playground.workspace import Project
 
@@ -150,7 +151,13 @@ def _loads_model() -> bool:
 
 
 def _show_notices(now: Current) -> None:
-    notices = [linked_notice(), now.error]
+    problem = library_problem()
+    notices = [
+        linked_notice(),
+        st.session_state.get(GONE),
+        error_notice(problem) if problem else None,
+        now.error,
+    ]
     if now.compiled is not None:
         found = now.compiled.retrieval
         notices.append(error_notice(found.problem) if found.problem else search_notice(found.note))
@@ -166,7 +173,7 @@ def _error_notice(error: PlaygroundError, chosen: Settings | None) -> Notice:
     return error_notice(
         error,
         output_tokens=model.max_output_tokens if model else 0,
-        default_project=project_names()[0],
+        default_project=first_sample(),
         own_window=_own_window(chosen) if chosen else None,
         larger_model=_larger_model(chosen.entry) if chosen else None,
     )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from playground.app import markup
 from playground.app.controls import ESTIMATORS, SAMPLE, SEARCHES, default_positions, default_sizes, position
-from playground.app.links import LARGEST_WINDOW, read_link
-from playground.app.projects import load_project, project_names
+from playground.app.links import LARGEST_WINDOW, left_project, read_link
+from playground.app.projects import first_sample, load_project, project_names
 from playground.compiler.knobs import SHARE_KNOBS
 from playground.models import DEFAULT_MODEL_ID, catalogue
 from playground.views.knobs import CANDIDATES, KNOBS, KnobName, KnobSpec, effective_shares
 from playground.views.links import sample_titles
+from playground.views.projects import GONE, gone_notice
 from playground.workspace import Project
 
 __all__ = ["draw_sidebar", "open_project"]
@@ -38,8 +41,15 @@ def draw_sidebar() -> Project:
 
 def _project() -> Project:
     names = project_names()
+    _leave_a_lost_one(names)
     name = st.selectbox(
-        "Project", names, key="project", bind="query-params", persist_state="session", on_change=_reset_knobs
+        "Project",
+        names,
+        names.index(first_sample()),
+        key="project",
+        bind="query-params",
+        persist_state="session",
+        on_change=_reset_knobs,
     )
     project = load_project(name)
     texts = {scenario.id: scenario.question for scenario in project.scenarios}
@@ -84,6 +94,16 @@ def open_project(name: str) -> None:
     """Open another project; a callback."""
     st.session_state["project"] = name
     _reset_knobs()
+
+
+def _leave_a_lost_one(names: Sequence[str]) -> None:
+    """Open a sample when the open project was deleted or renamed elsewhere, and say so."""
+    name = st.session_state.get("project")
+    if name is None or name in names:
+        return
+    left_project(name)
+    st.session_state[GONE] = gone_notice(str(name), opened=first_sample())
+    open_project(first_sample())
 
 
 def _reset_knobs() -> None:

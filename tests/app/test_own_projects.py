@@ -1,0 +1,252 @@
+"""Own projects in the app: saved, opened by everybody, kept over a reload, deleted."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.workspace import load_sample
+from playground.workspace.library import ProjectLibrary, default_library
+from playground.workspace.memories import remember_memory
+from tests.app.tables import table_of
+
+ROOT = Path(__file__).parents[2]
+DATA = "playground/app/pages/data.py"
+
+
+@pytest.fixture
+def library() -> ProjectLibrary:
+    return default_library()
+
+
+def opened(project: str = "deploy-demo") -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["project"] = project
+    app.query_params["search"] = "lexical"
+    app.run()
+    app.switch_page(DATA).run()
+    assert not app.exception
+    return app
+
+
+def html(app: AppTest) -> str:
+    assert not app.exception
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+def press(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def add(app: AppTest, kind: str, text: str) -> None:
+    app.segmented_control(key="add_kind").set_value(kind).run()
+    app.text_area(key="add_text").input(text)
+    press(app, f"Add {kind.lower()}")
+
+
+def memories(app: AppTest) -> list[str]:
+    app.segmented_control(key="data_kind").set_value("Memories").run()
+    return list(table_of(app)["Memory"])
+
+
+def save_as(app: AppTest, name: str, *, of: str = "deploy-demo", title: str = "") -> None:
+    app.text_input(key=f"save_name_{of}").set_value(name)
+    if title:
+        app.text_input(key=f"save_title_{of}").set_value(title)
+    press(app, "Save as a project")
+
+
+def saved(app: AppTest, name: str = "mine") -> AppTest:
+    save_as(app, name)
+    assert app.session_state["project"] == name
+    return app
+
+
+# Saving
+
+
+def test_a_sample_with_its_changes_becomes_an_own_project_and_the_sample_is_as_it_came(
+    library: ProjectLibrary,
+) -> None:
+    app = opened()
+    add(app, "Memories", "The billing service has two replicas.")
+    save_as(app, "billing", title="Billing")
+    assert app.session_state["project"] == "billing"
+    assert "The billing service has two replicas." in memories(app)
+    assert "Every change to it is saved at once. The sample is as it came again." in html(app)
+    project = library.load("billing")
+    assert project.title == "Billing"
+    assert [record.latest.text for record in project.memories][-1] == "The billing service has two replicas."
+    app.button(key="open_deploy-demo").click().run()
+    assert "The billing service has two replicas." not in memories(app)
+
+
+def test_the_name_offered_is_free(library: ProjectLibrary) -> None:
+    library.create("deploy-demo-2", load_sample("deploy-demo"))
+    app = opened()
+    assert app.text_input(key="save_name_deploy-demo").value == "deploy-demo-3"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Mine!", "cannot be the name of a project. Use 1 to 64 small letters"),
+        ("../up", "cannot be the name of a project"),
+        ("bank-support", "is the name of a sample project. Choose another name."),
+        ("taken", "There is a project &#x27;taken&#x27; already."),
+        ("", "cannot be the name of a project"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_in_words_and_nothing_changes(
+    name: str, words: str, library: ProjectLibrary
+) -> None:
+    library.create("taken", load_sample("deploy-demo"))
+    app = opened()
+    add(app, "Memories", "Still here.")
+    save_as(app, name)
+    assert "The project was not saved" in html(app)
+    assert words in html(app)
+    assert app.session_state["project"] == "deploy-demo"
+    assert "Still here." in memories(app)
+    assert library.names() == ("taken",)
+
+
+def test_every_change_of_an_own_project_is_on_disk_and_a_reload_keeps_it(library: ProjectLibrary) -> None:
+    app = saved(opened())
+    add(app, "Documents", "# Night shipping\n\nAsk first.")
+    add(app, "Memories", "Ada is on call.")
+    project = library.load("mine")
+    assert "Night shipping" in [document.title for document in project.documents]
+    again = opened("mine")
+    assert "Ada is on call." in memories(again)
+    assert again.selectbox(key="project").value == "mine"
+
+
+def test_edits_of_the_working_memory_of_an_own_project_are_saved(library: ProjectLibrary) -> None:
+    app = saved(opened())
+    before = library.load("mine").working_memory
+    app.switch_page("playground/app/pages/working_memory.py").run()
+    box = next(area for area in app.text_area if str(area.key).startswith("add_text_"))
+    box.set_value("Never on Fridays.").run()
+    press(app, next(button.label for button in app.button if str(button.key).startswith("add_button_")))
+    after = library.load("mine").working_memory
+    assert before is not None
+    assert after is not None
+    assert after.revision == before.revision + 1
+    assert "Never on Fridays." in [item.text for item in after.decisions]
+
+
+# Sharing
+
+
+def test_a_change_by_another_program_is_seen_at_the_next_run_and_nobodys_is_lost(
+    library: ProjectLibrary,
+) -> None:
+    app, other = saved(opened()), opened("mine")
+    library.change("mine", lambda project: remember_memory(project, "By the command line.", now=1))
+    add(other, "Memories", "By the other session.")
+    add(app, "Memories", "By this session.")
+    everything = {"By the command line.", "By the other session.", "By this session."}
+    assert everything <= set(memories(app))
+    other.run()
+    assert everything <= set(memories(other))
+
+
+def test_own_projects_stand_before_the_samples_and_a_link_without_a_project_opens_a_sample(
+    library: ProjectLibrary,
+) -> None:
+    library.create("a-first", load_sample("deploy-demo"))
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["search"] = "lexical"
+    app.run()
+    assert app.selectbox(key="project").options[0] == "a-first"
+    assert app.selectbox(key="project").value == "bank-support"
+
+
+def test_a_link_to_a_project_that_does_not_exist_is_named_and_the_default_is_opened() -> None:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["project"] = "never-was"
+    app.query_params["search"] = "lexical"
+    app.run()
+    assert "A value in the link was not used" in html(app)
+    assert "<b>never-was</b>" in html(app)
+    assert app.selectbox(key="project").value == "bank-support"
+
+
+def test_titles_are_listed_without_loading_a_project(
+    library: ProjectLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.create("other", replace(load_sample("deploy-demo"), title="Quite another"))
+    app = opened()
+    loaded: list[str] = []
+    load = ProjectLibrary.load
+
+    def counted(self: ProjectLibrary, name: str) -> object:
+        loaded.append(name)
+        return load(self, name)
+
+    monkeypatch.setattr(ProjectLibrary, "load", counted)
+    app.run()
+    assert "Quite another" in html(app)
+    assert loaded == []
+
+
+def test_a_project_that_was_deleted_elsewhere_is_named_and_a_sample_is_opened(library: ProjectLibrary) -> None:
+    app = saved(opened())
+    library.delete("mine")
+    app.run()
+    assert "The open project is gone" in html(app)
+    assert "A value in the link was not used" not in html(app)
+    assert app.session_state["project"] == "bank-support"
+    press(app, "Dismiss")
+    assert "The open project is gone" not in html(app)
+
+
+def test_a_damaged_own_project_is_listed_with_what_is_wrong(library: ProjectLibrary) -> None:
+    library.create("torn", load_sample("deploy-demo"))
+    (library.root / "torn" / "project.json").write_text("{")
+    app = opened()
+    assert "project.json" in html(app)
+    assert not any(button.key == "open_torn" for button in app.button)
+
+
+def test_a_folder_that_cannot_be_read_leaves_the_samples(library: ProjectLibrary) -> None:
+    library.root.parent.mkdir(parents=True)
+    library.root.write_text("a file where the folder should be")
+    app = opened()
+    assert len(table_of(app)) == 2
+    assert "The project cannot be used" in html(app)
+
+
+# Deleting
+
+
+def test_deleting_asks_tells_what_goes_and_opens_a_sample(library: ProjectLibrary) -> None:
+    app = saved(opened())
+    assert "goes from this computer with 2 documents, 1 memory and everything else" in html(app)
+    press(app, "Delete the project")
+    assert library.names() == ()
+    assert app.session_state["project"] == "bank-support"
+    assert "The project was deleted" in html(app)
+    assert "A value in the link was not used" not in html(app)
+    assert "mine" not in app.selectbox(key="project").options
+
+
+def test_samples_cannot_be_deleted() -> None:
+    app = opened()
+    assert not any(button.label == "Delete the project" for button in app.button)
+
+
+def test_a_slow_disk_does_not_make_the_list_load_projects(library: ProjectLibrary) -> None:
+    for number in range(20):
+        library.create(f"p{number}", replace(load_sample("deploy-demo"), title=f"Title {number}"))
+    app = opened()
+    start = time.perf_counter()
+    app.run()
+    assert "Title 19" in html(app)
+    assert time.perf_counter() - start < 20
