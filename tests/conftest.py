@@ -9,6 +9,7 @@ import ipaddress
 import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +28,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 BROWSER = "tests/browser"
 WORKERS = 2  # as many cores as the documented time of a run is for; each worker loads the embedding model
+
+
+@pytest.fixture(scope="session", autouse=True)
+def data_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep the user's own projects out of all tests, those in other processes too."""
+    with pytest.MonkeyPatch.context() as patched:
+        home = tmp_path_factory.mktemp("data_home")
+        patched.setenv("XDG_DATA_HOME", str(home))
+        yield home
 
 
 @pytest.fixture(scope="session")

@@ -83,6 +83,7 @@ def server(chromium: str, server_log: Path) -> Iterator[str]:
         **os.environ,
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / "cache"),
+        "XDG_DATA_HOME": str(home / "data"),
         "HF_HUB_OFFLINE": "1",
     }
     # No watcher, as when installed: a file saved during the run would load its module a second time.
