@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from playground.views.record_key import record_key
 from tests.app.driver import body, go_to, opened_by, press
 from tests.app.memory_page import (
+    PAGE,
     act_as,
     call,
     choose,
