@@ -32,7 +32,7 @@ class Scenario(RecordedValue):
     id: str = Field(min_length=1)
     """Unique in a project."""
     question: str = Field(min_length=1)
-    """What the customer asks."""
+    """What is asked."""
     gold_documents: tuple[str, ...] = ()
     """Ids of the documents needed to answer it."""
     gold: tuple[GoldRecord, ...] = ()

@@ -16,7 +16,6 @@ from playground.retrieval.search import SearchMode
 from playground.sources.chats import positions_of
 from playground.workspace import (
     Project,
-    Scenario,
     ask_sources,
     compile_project,
     load_sample,
@@ -76,10 +75,6 @@ def record_ids(project: Project, source: str) -> set[str]:
         case "rag":
             return {str(chunk.index) for chunk in project.chunks}
     return set()
-
-
-def labelled(name: str, group: str = "") -> list[Scenario]:
-    return [scenario for scenario in sample(name).scenarios if group in ("", scenario.group)]
 
 
 def test_the_samples_are_those_that_are_documented() -> None:
@@ -199,7 +194,7 @@ def test_each_user_of_the_assistant_has_questions_a_scope_and_memories_of_their_
 
 
 def test_a_question_of_the_benchmark_without_a_labelled_message_says_so() -> None:
-    questions = [s for user in USERS for s in labelled("assistant-memory", user)]
+    questions = [scenario for scenario in sample("assistant-memory").scenarios if scenario.group in USERS]
     without = [scenario for scenario in questions if not scenario.gold]
     assert (len(questions), len(without)) == (155, 12)
     assert all("No message is labelled" in scenario.instructions for scenario in without)
