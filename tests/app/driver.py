@@ -9,7 +9,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-__all__ = ["ROOT", "body", "go_to", "opened", "opened_by", "page_file", "panes", "press", "whole_body"]
+__all__ = ["ROOT", "body", "go_to", "opened", "opened_by", "panes", "press", "whole_body"]
 
 ROOT = Path(__file__).parents[2]
 OPENED = 60  # s; the first run of a process imports everything
@@ -32,14 +32,9 @@ def opened_by(script: Callable[[], None], page: str | None = None, /, **link: st
 
 def go_to(app: AppTest, page: str) -> AppTest:
     """Switch to another page and return the app."""
-    app.switch_page(page_file(page)).run()
+    app.switch_page(str(ROOT / "playground" / "app" / "pages" / f"{page}.py")).run()
     assert not app.exception
     return app
-
-
-def page_file(page: str) -> str:
-    """Return the file of a page."""
-    return str(ROOT / "playground" / "app" / "pages" / f"{page}.py")
 
 
 def body(app: AppTest) -> str:
