@@ -11,6 +11,7 @@ from playground.app.components import record_table
 from playground.app.controls import Settings, apply_controls
 from playground.app.explaining import entry_number, explained, pick_entry
 from playground.app.services import Compiled
+from playground.compiler.manifest import Reason
 from playground.views.entries import entries_table
 from playground.views.knobs import KnobName
 from playground.views.panes import Shown
@@ -34,34 +35,7 @@ def entries_panel(found: Compiled) -> None:
         # What was left out comes first, unless there is nothing of it.
         st.session_state["entries_show"] = "All" if everything else "Excluded"
     heading = st.container()
-    with st.container(key="entries_head", horizontal=True, vertical_alignment="center", gap="small"):
-        words = st.text_input(
-            "Filter by words",
-            key="entries_words",
-            placeholder="Filter by words",
-            label_visibility="collapsed",
-            persist_state="session",
-            max_chars=200,
-        )
-        reason = st.selectbox(
-            "Reason",
-            REASONS,
-            index=None,
-            key="entries_reason",
-            placeholder="any reason",
-            label_visibility="collapsed",
-            persist_state="session",
-        )
-        chosen = st.segmented_control(
-            "Show",
-            list(SHOWN),
-            key="entries_show",
-            required=True,
-            on_change=_choose,
-            label_visibility="collapsed",
-            persist_state="session",
-        )
-    shown = SHOWN[chosen or "All"]
+    words, reason, shown = _filter()
     table = entries_table(
         found.package.manifest, found.retrieval.texts, shown=shown, reason=reason, words=words
     )
@@ -120,6 +94,38 @@ def explanation_panel(found: Compiled, settings: Settings) -> None:
                     args=(action.positions, number, view.key),
                 )
         explain_markup.before(view)
+
+
+def _filter() -> tuple[str, Reason | None, Shown]:
+    """Show the controls of the filter, and return the words, the reason and which entries it lets through."""
+    with st.container(key="entries_head", horizontal=True, vertical_alignment="center", gap="small"):
+        words = st.text_input(
+            "Filter by words",
+            key="entries_words",
+            placeholder="Filter by words",
+            label_visibility="collapsed",
+            persist_state="session",
+            max_chars=200,
+        )
+        reason = st.selectbox(
+            "Reason",
+            REASONS,
+            index=None,
+            key="entries_reason",
+            placeholder="any reason",
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        chosen = st.segmented_control(
+            "Show",
+            list(SHOWN),
+            key="entries_show",
+            required=True,
+            on_change=_choose,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+    return words, reason, SHOWN[chosen or "All"]
 
 
 def _choose() -> None:

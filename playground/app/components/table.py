@@ -64,14 +64,7 @@ def record_table(
         for name in names
     ]
     rows = [
-        {
-            "key": row_key,
-            "slot": slots[at] if slots else "",
-            "half": bool(halves) and halves[at],
-            "cells": [_cell(value) for value in values],
-            # What numbers are sorted by; texts are by what their cells say.
-            "values": [_number(value) for value in values],
-        }
+        _row(values, key=row_key, slot=slots[at] if slots else "", half=bool(halves) and halves[at])
         for at, (row_key, *values) in enumerate(zip(keys, *(frame[name] for name in names), strict=True))
     ]
     content = {"columns": columns, "rows": rows, "label": label}
@@ -79,6 +72,17 @@ def record_table(
     mount_pane(
         _TABLE, content, {}, selected=selected, on_pick=on_pick, key=key, height=min(height, max(low, 2 * ROW))
     )
+
+
+def _row(values: Sequence[Any], *, key: str, slot: Slot | str, half: bool) -> dict[str, Any]:
+    return {
+        "key": key,
+        "slot": slot,
+        "half": half,
+        "cells": [_cell(value) for value in values],
+        # What numbers are sorted by; texts are by what their cells say.
+        "values": [_number(value) for value in values],
+    }
 
 
 def _cell(value: Any) -> str:
