@@ -12,12 +12,13 @@ from playground.errors import DocumentError
 from playground.retrieval.documents import LoadWarning
 from playground.views.direction import isolated, without_overrides
 from playground.views.notices import Notice, NoticeAction
-from playground.views.words import count, plural
+from playground.views.words import count, joined, plural, shortened
 from playground.workspace.additions import Addition
 
 __all__ = ["REPORT", "load_report"]
 
 REPORT = "data_report"  # the control that holds the notices; dismissing them empties it
+ID_LENGTH = 80  # code points of an id in a sentence
 SHOWN = 12  # errors and warnings named one by one; a folder of pictures must not fill the page
 
 
@@ -26,6 +27,8 @@ def load_report(
     noun: tuple[str, str],
     warnings: Sequence[LoadWarning],
     errors: Sequence[DocumentError],
+    *,
+    own: bool = False,
 ) -> tuple[Notice, ...]:
     """Return notices in the order: result, one for all warnings, one for each file that was not read.
 
@@ -34,10 +37,13 @@ def load_report(
         noun: One and many of what was loaded.
         warnings: Files that were read, with something to know.
         errors: Files that were not read.
+        own: Whether the project is the user's own, which is saved; a sample is changed for the session alone.
     """
     notices = []
     if addition is not None:
-        notices.append(_result(addition, noun))
+        notices.append(_result(addition, noun, own=own))
+        if addition.forgotten:
+            notices.append(_forgotten(addition.forgotten, noun))
     if warnings:
         notices.append(_warnings(warnings))
     notices += [_error(error) for error in errors[:SHOWN]]
@@ -51,14 +57,22 @@ def load_report(
     return tuple(notices)
 
 
-def _result(addition: Addition, noun: tuple[str, str]) -> Notice:
+def _result(addition: Addition, noun: tuple[str, str], *, own: bool) -> Notice:
     parts: list[tuple[str, bool]] = [(count(addition.added), True), (" added", False)]
     for number, words in ((addition.replaced, " replaced"), (addition.unchanged, " there already")):
         if number:
             parts += [(", ", False), (count(number), True), (words, False)]
-    parts.append((". They live in this session; the sample itself stays as it is.", False))
+    where = "They are saved." if own else "They live in this session; the sample itself stays as it is."
+    parts.append((f". {where}", False))
     title = f"{plural(addition.added + addition.replaced + addition.unchanged, noun)} read"
     return Notice("info", title, tuple(parts))
+
+
+def _forgotten(ids: Sequence[str], noun: tuple[str, str]) -> Notice:
+    named = [isolated(shortened(identifier, ID_LENGTH)) for identifier in ids[:SHOWN]]
+    more = [f"{count(len(ids) - SHOWN)} more"] if len(ids) > SHOWN else []
+    sentence = f"Forgotten here before, and not brought back: {joined([*named, *more])}."
+    return Notice("warning", f"{plural(len(ids), noun)} left out", ((sentence, False),))
 
 
 def _warnings(warnings: Sequence[LoadWarning]) -> Notice:

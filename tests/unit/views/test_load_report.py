@@ -24,6 +24,21 @@ def test_the_result_counts_what_was_added_replaced_and_there_already() -> None:
     assert _words(notice).startswith("3 added, 1 replaced, 2 there already.")
 
 
+@pytest.mark.parametrize(("own", "words"), [(True, "They are saved."), (False, "They live in this session")])
+def test_the_result_says_where_the_material_is_kept(own: bool, words: str) -> None:
+    (notice,) = load_report(Addition(Project("p"), 1), NOUN, (), (), own=own)
+    assert words in _words(notice)
+
+
+def test_what_was_forgotten_is_named_and_not_said_to_be_added() -> None:
+    ids = ("m1", "x" * 200, *(f"n{number}" for number in range(SHOWN)))
+    result, left_out = load_report(Addition(Project("p"), 1, forgotten=ids), ("memory", "memories"), (), ())
+    assert result.title == "1 memory read"
+    assert (left_out.level, left_out.title) == ("warning", f"{SHOWN + 2} memories left out")
+    assert f"m1, {'x' * 80}…, n0" in _words(left_out)
+    assert _words(left_out).endswith("and 2 more.")
+
+
 def test_each_unreadable_file_is_named_with_its_remedy() -> None:
     error = DocumentError("a.pdf is a PDF, not text.", remedy="Export it as text.", name="a.pdf")
     (notice,) = load_report(None, NOUN, (), [error])
