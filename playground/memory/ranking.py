@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VectorShelf", "forget_vectors", "rank_by_meaning", "rank_by_words"]
 
-
 UNIT_TOLERANCE = 1e-3  # as far from length 1 a recorded vector may be
 _shelves: WeakSet[VectorShelf] = WeakSet()
 _shelves_lock = threading.Lock()
@@ -40,12 +39,15 @@ class VectorShelf:
     def vectors(
         self, texts: Sequence[str], embedder: Embedder, *, known: Mapping[str, Vectors] | None = None
     ) -> Vectors:
-        """Return ``(n, d)`` unit vectors, making only those that are missing.
+        """Return the texts' unit vectors, ``(n, d)`` float32, making only those that are missing.
 
         Args:
             texts: At least one.
             embedder: Makes what is missing.
-            known: Vectors this very model made before, by text digest.
+            known: Unit vectors that this very model made before, ``(d,)`` each, by text digest.
+
+        Raises:
+            EmbeddingUnavailableError: When the embedder's model cannot be loaded.
         """
         keys = [(embedder.model_id, text_digest(text)) for text in texts]
         with self._lock:

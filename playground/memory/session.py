@@ -13,7 +13,7 @@ from playground.errors import EmbeddingUnavailableError, InvalidInputError, Inva
 from playground.memory.arguments import checked_kinds, checked_number, checked_scope, checked_text, checked_time
 from playground.memory.recalled import Ranking, RecalledMemory, RecallResult
 from playground.memory.records import MemoryKind, MemoryOrigin, MemoryRecord, MemoryRevision, MemoryTombstone
-from playground.memory.store import ErasedIds, MemoryStore
+from playground.memory.store import ErasedIds, MemoryStore, unknown_id
 from playground.scope import MemoryScope, MemorySourceRef, narrow
 from playground.values import whole_number
 
@@ -143,9 +143,7 @@ class MemorySession:
         expected_revision = whole_number(expected_revision, "expected_revision")
         record = await self.store.get(checked_text(record_id, "record_id"), scope=self.scope)
         if record is None:
-            raise InvalidRequestError(
-                f"No memory of this scope has the id {record_id!r}.", remedy="List the memories first."
-            )
+            raise unknown_id(record_id)
         changes = {
             "kind": kind,
             "origin": origin,
@@ -222,6 +220,9 @@ class MemorySession:
             recorded_as_of: Judge what was known then, in ms.
             kinds: Only these kinds.
             include_hidden: Also those that have expired or are not valid now.
+
+        Raises:
+            InvalidInputError: When an argument is malformed.
         """
         found = await self._current(recorded_as_of=recorded_as_of, kinds=kinds, include_hidden=include_hidden)
         return tuple(record for record, _ in found)

@@ -182,7 +182,7 @@ def id_taken(record_id: str) -> InvalidRequestError:
 
 
 def unknown_id(record_id: str) -> InvalidRequestError:
-    """Return what a store raises for an id that no record of the scope has."""
+    """Return what a store or a session raises for an id that no record of the scope has."""
     return InvalidRequestError(
         f"No memory of this scope has the id {record_id!r}.", remedy="List the memories first."
     )
