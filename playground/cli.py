@@ -16,9 +16,11 @@ from playground.commands import exits
 from playground.commands.compiling import compile_command
 from playground.commands.embedding import embed_command
 from playground.commands.evaluating import evaluate_command
+from playground.commands.projects import find_project
 from playground.commands.recalling import recall_command
-from playground.errors import PlaygroundError
+from playground.errors import InvalidRequestError, PlaygroundError
 from playground.terminal import print_error, unwritable
+from playground.values import shown
 
 __all__ = ["main"]
 
@@ -58,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    project: Annotated[str | None, typer.Option(help="Sample project to open.")] = None,
+    project: Annotated[
+        str | None, typer.Option(help="Name of the project to open, a sample or your own.")
+    ] = None,
     port: Annotated[int | None, typer.Option(help="Port; the first free one from 8501 by default.")] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
 ) -> None:
@@ -66,10 +70,12 @@ def start(
     if context.invoked_subcommand is not None:
         return
     from playground.launch import launch  # noqa: PLC0415
-    from playground.workspace import load_sample  # noqa: PLC0415
 
-    if project is not None:
-        load_sample(project)  # a wrong name is told here and not in a page
+    if project is not None and find_project(project).kind == "folder":  # a wrong name is told here
+        raise InvalidRequestError(
+            f"The app opens projects by name, and {shown(project)} is a folder.",
+            remedy="Take it over under a name first: playground import NAME FOLDER.",
+        )
     launch(port=port, project=project, open_browser=not no_browser)
 
 

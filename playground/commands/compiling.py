@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from playground.commands.projects import find_project
 from playground.compiler.budget import ContextBudget
 from playground.compiler.manifest import context_warnings
 from playground.compiler.values import KINDS, ContextPackage, SourceResult
@@ -62,7 +63,7 @@ class _Compiled:
 
 def compile_command(
     project: Annotated[
-        str, typer.Option(help="Name of a sample project, or a project's folder.")
+        str, typer.Option(help="Name of a sample or of an own project, or a project's folder.")
     ] = DEFAULT_PROJECT,
     question: Annotated[
         str | None, typer.Option(help="What the user asks; the project's own question by default.")
@@ -101,8 +102,6 @@ def compile_command(
         estimator=estimator,
         mode=mode,
     )
-    for odd in compiled.project.warnings:
-        print_error(f"Warning: {compiled.project.name}: {odd}")
     for warning in context_warnings(compiled.package.manifest):
         print_error(f"Warning: {warning['message']}")
     if as_json:
@@ -125,9 +124,9 @@ def _compiled(
     mode: Mode | None,
 ) -> _Compiled:
     # Brings NumPy, which the help does not need.
-    from playground.workspace import ask_sources, compile_answers, load_project  # noqa: PLC0415
+    from playground.workspace import ask_sources, compile_answers  # noqa: PLC0415
 
-    project = load_project(name)
+    project = find_project(name).load()
     asked = project.question if question is None else question
     if not asked.strip():
         raise InvalidInputError("The question is empty.", remedy="Ask something with --question.")

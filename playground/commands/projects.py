@@ -1,65 +1,138 @@
-"""Which project an argument of the command line names, and changing it where it lies."""
+"""Which project an argument of the command line names, and changing it where it lies.
+
+A name is a sample's, else one of the user's own projects; anything else is a folder.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from playground.errors import ProjectError
 from playground.terminal import print_error
+from playground.values import shown
 
 if TYPE_CHECKING:
     from playground.workspace import Project
 
-__all__ = ["Place", "find_project", "new_folder", "print_warnings"]
+__all__ = ["Place", "find_project", "new_folder", "new_project", "print_warnings"]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a project lies.
+    """Where a project lies, or will lie.
 
     Attributes:
         given: What the person wrote; what they write to name it again.
         folder: Its folder.
-        read_only: Whether it is a sample.
+        kind: A sample, which is read-only; one of the user's own projects; or any other folder.
+        new: Whether nothing is there yet.
     """
 
     given: str
     folder: Path
-    read_only: bool = False
+    kind: Literal["sample", "own", "folder"]
+    new: bool = False
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing may be written there."""
+        return self.kind == "sample"
 
     def load(self) -> Project:
         """Read the project and say on the error stream what was odd about its files."""
         from playground.workspace import load_project  # noqa: PLC0415  # brings NumPy
+        from playground.workspace.library import ProjectLibrary  # noqa: PLC0415
 
-        project = load_project(self.folder)
+        own = self.kind == "own"
+        project = ProjectLibrary(self.folder.parent).load(self.given) if own else load_project(self.folder)
         print_warnings(project)
         return project
 
     def change(self, change: Callable[[Project], Project]) -> Project:
-        """Write what ``change`` makes of the project as it is now."""
-        from playground.workspace import load_project, save_project  # noqa: PLC0415  # brings NumPy
+        """Write what ``change`` makes of the project as it is now; nobody else's change is lost.
 
-        changed = change(load_project(self.folder))
-        save_project(changed, self.folder)
-        return changed
+        Raises:
+            ProjectError: When it cannot be read or written.
+        """
+        from playground.workspace import load_project  # noqa: PLC0415  # brings NumPy
+        from playground.workspace.folder_exchange import held  # noqa: PLC0415
+        from playground.workspace.library import ProjectLibrary  # noqa: PLC0415
+        from playground.workspace.saving import write_held  # noqa: PLC0415
+
+        if self.kind == "own":
+            return ProjectLibrary(self.folder.parent).change(self.given, change)
+        try:
+            with held(self.folder):
+                return write_held(self.folder, change(load_project(self.folder)))
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def create(self, project: Project) -> Project:
+        """Write a project where nothing is yet.
+
+        Raises:
+            ProjectError: When something is there now, or it cannot be written.
+        """
+        from playground.workspace import save_project  # noqa: PLC0415  # brings NumPy
+        from playground.workspace.library import ProjectLibrary  # noqa: PLC0415
+
+        if self.kind == "own":
+            return ProjectLibrary(self.folder.parent).create(self.given, project)
+        save_project(project, new_folder(self.folder))
+        return project
+
+    def _unwritable(self, error: OSError) -> ProjectError:
+        reason = error.strerror or type(error).__name__
+        return ProjectError(
+            f"The project {self.folder.name!r} cannot be written: {reason}.",
+            remedy="Check free space and rights, and try again.",
+            project=self.folder.name,
+        )
 
 
 def find_project(name: str) -> Place:
-    """Return where a project lies: a sample by its name, else a folder.
+    """Return where a project lies.
 
     Raises:
-        ProjectError: When the name is no possible path.
+        ProjectError: When it is neither the name of a project nor a folder.
     """
-    from playground.workspace.samples import is_sample, sample_folder  # noqa: PLC0415  # brings NumPy
+    found = _known(name)
+    if found is not None:
+        return found
+    if _is_path(name) or _folder(name).is_dir():
+        return Place(name, _folder(name), "folder")  # loading says what it lacks
+    raise ProjectError(
+        f"There is no project {shown(name)}.",
+        remedy=f"Choose one of {', '.join(_names())}, or give the folder of a project.",
+        project=name[:80],
+    )
 
-    if is_sample(name):
-        return Place(name, sample_folder(name), read_only=True)
-    if "\0" in name:
-        raise ProjectError("A path cannot hold a NUL character.", remedy="Correct the path.", project="")
-    return Place(name, Path(name).expanduser().absolute())
+
+def new_project(name: str) -> Place:
+    """Return where a project lies, or where one of this name is to be made.
+
+    Raises:
+        ProjectError: When it is no folder and no possible name.
+    """
+    from playground.workspace.library import default_library  # noqa: PLC0415  # brings NumPy
+    from playground.workspace.naming import checked_name  # noqa: PLC0415
+
+    found = _known(name)
+    if found is not None:
+        return found
+    if _is_path(name):
+        return Place(name, _folder(name), "folder", new=True)
+    try:
+        checked_name(name)
+    except ProjectError as error:
+        raise ProjectError(
+            error.problem, remedy=f"{error.remedy} A folder is written like ./folder.", project=name[:80]
+        ) from None
+    return Place(name, default_library().root / name, "own", new=True)
 
 
 def new_folder(path: Path) -> Path:
@@ -68,10 +141,10 @@ def new_folder(path: Path) -> Path:
     Raises:
         ProjectError: When there is something, so that nothing is replaced.
     """
-    folder = path.expanduser().absolute()
+    folder = _folder(str(path))
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise ProjectError(
-            f"{path.name!r} is there already.", remedy="Give a new or an empty folder.", project=path.name
+            f"{folder.name!r} is there already.", remedy="Give a new or an empty folder.", project=folder.name
         )
     return folder
 
@@ -80,3 +153,39 @@ def print_warnings(project: Project) -> None:
     """Say on the error stream what was odd about a project's files."""
     for odd in project.warnings:
         print_error(f"Warning: {project.name}: {odd}")
+
+
+def _known(name: str) -> Place | None:
+    from playground.workspace.library import default_library  # noqa: PLC0415  # brings NumPy
+    from playground.workspace.samples import is_sample, sample_folder  # noqa: PLC0415
+
+    if is_sample(name):
+        return Place(name, sample_folder(name), "sample")
+    library = default_library()
+    if name in library.names():
+        return Place(name, library.root / name, "own")
+    folder = _folder(name)
+    return Place(name, folder, "folder") if (folder / "project.json").is_file() else None
+
+
+def _folder(name: str) -> Path:
+    if not name.strip() or "\0" in name:
+        raise ProjectError(f"{shown(name)} is no path.", remedy="Name a project or its folder.", project="")
+    try:
+        return Path(name).expanduser().absolute()
+    except (RuntimeError, ValueError) as error:  # nobody knows that home
+        raise ProjectError(
+            f"{shown(name)} is no path: {error}.", remedy="Name a project or its folder.", project=""
+        ) from None
+
+
+def _is_path(name: str) -> bool:
+    separators = {os.sep, os.altsep or os.sep, "/"}
+    return name.startswith((".", "~")) or any(separator in name for separator in separators)
+
+
+def _names() -> list[str]:
+    from playground.workspace import sample_projects  # noqa: PLC0415  # brings NumPy
+    from playground.workspace.library import default_library  # noqa: PLC0415
+
+    return [*default_library().names(), *sample_projects()]

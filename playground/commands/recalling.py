@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from playground.commands.compiling import Mode
+from playground.commands.projects import find_project
 from playground.terminal import print_json, print_rich, safe
 
 __all__ = ["recall_command"]
@@ -41,10 +42,10 @@ def recall_command(
 ) -> None:
     """Search and compile for labelled questions, without any model, and print how much evidence gets in."""
     from playground.evaluation.recall import is_labelled, measure_recall  # noqa: PLC0415  # brings NumPy
-    from playground.workspace import load_project, load_sample, sample_projects  # noqa: PLC0415
+    from playground.workspace import load_sample, sample_projects  # noqa: PLC0415
 
     names = list(dict.fromkeys(project or ()))
-    projects = [load_project(name) for name in names] or [
+    projects = [find_project(name).load() for name in names] or [
         sample for sample in map(load_sample, sample_projects()) if any(map(is_labelled, sample.scenarios))
     ]
     options: dict[str, Any] = {

@@ -231,7 +231,8 @@ def test_nothing_is_written_over_what_is_there(tmp_path: Path, capsys: pytest.Ca
     [
         (["embed"], "Missing argument 'project'"),
         (["embed", "no-such"], "no-such"),
-        (["embed", "a\0b"], "NUL"),
+        (["embed", "a\0b"], "is no path"),
+        (["embed", " "], "is no path"),
         (["embed", "FOLDER", "--model", "no/such-model"], "no/such-model"),
         (["embed", "FOLDER", "--model", "not a model"], "neither a folder nor a model name"),
     ],
