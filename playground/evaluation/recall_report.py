@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +23,10 @@ CAVEAT = (
     "meaning in hybrid search too. No model is called, and nothing is said about answers."
 )
 LEFT_OUT = "–: all that the group's questions search fits in that many tokens, and nothing is left to choose."
+VALLEY = (
+    "A figure can fall as tokens grow: what fits is taken by score, and one large record can take the room "
+    "that two small ones had."
+)
 NONE = "–"
 DIGITS = 6  # of a recall; sums of floats differ behind them from machine to machine
 
@@ -90,6 +95,8 @@ class RecallReport(RecordedValue):
         notes = [self.caveat]
         if any(share is None for row in self.groups for share in row.recall):
             notes.append(LEFT_OUT)
+        if any(map(_has_valley, self.groups)):
+            notes.append(VALLEY)
         for project, mode in dict.fromkeys((row.project, row.mode) for row in self.groups):
             rows = [row for row in self.groups if (row.project, row.mode) == (project, mode)]
             if by_words := sum(row.searched_by_words for row in rows):
@@ -152,6 +159,10 @@ def _mean(groups: Sequence[GroupRecall]) -> GroupRecall:
         searched_by_words=sum(row.searched_by_words for row in groups),
         recall=tuple(round(fsum(share or 0.0 for share in at) / len(groups), DIGITS) for at in shares),
     )
+
+
+def _has_valley(row: GroupRecall) -> bool:
+    return any(more < less for less, more in pairwise(share for share in row.recall if share is not None))
 
 
 def _line(row: GroupRecall) -> tuple[str, ...]:

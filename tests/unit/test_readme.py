@@ -194,9 +194,9 @@ def test_the_table_of_evidence_is_what_the_command_under_it_prints(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_figures_of_changed_defaults_are_what_their_options_print(tmp_path: Path) -> None:
+def test_the_figures_of_other_settings_are_what_their_options_print(tmp_path: Path) -> None:
     (command,) = (command for command in commands() if RECALL in command)
     _, *rows = rows_of(RECALL_COLUMNS + 1)
-    assert len(rows) == 2
+    assert len(rows) == 4
     for option, *row in rows:
         assert row in recall_printed(f"{command} --mode hybrid {option.strip('`')}", tmp_path)

@@ -17,7 +17,7 @@ import pytest
 from playground.errors import InvalidInputError, InvalidRequestError, PlaygroundError, ProjectError, SourceError
 from playground.evaluation.recall import measure_recall
 from playground.evaluation.recall_material import evidence_of, material_of
-from playground.evaluation.recall_report import CAVEAT, LEFT_OUT, GroupRecall, RecallReport
+from playground.evaluation.recall_report import CAVEAT, LEFT_OUT, VALLEY, GroupRecall, RecallReport
 from playground.memory import MemoryRecord
 from playground.messages import Message
 from playground.retrieval.chunking import Chunk
@@ -152,6 +152,24 @@ def test_a_group_whose_material_always_fits_is_never_asked_and_has_no_part_in_th
         ("tiny", "ben", "1", "dense", "–"),
         ("tiny", "mean of 2 groups", "2", "dense", "83.3%"),
     )
+
+
+def test_a_figure_that_falls_as_tokens_grow_is_explained() -> None:
+    """With room for one short message both short ones are taken; with more, the long one that is first."""
+    texts = ("It is nine.", "It is ten.", "code " + "and so on " * 20)
+    chat = ChatRecord("c", ANN, tuple(Message("user", text) for text in texts))
+    gold = tuple(GoldRecord(source="transcript", record_id=f"c#{at}") for at in (0, 1))
+    needs = Scenario(id="q", question="code", gold=gold)
+    cosines = dict(zip(texts, (0.6, 0.5, 0.9), strict=True))
+    project = project_of(needs, chats=(chat,), cosines=cosines)
+    short, brief, long = material_of(project, ["transcript"]).tokens.values()
+    options: dict[str, Any] = {"modes": ["dense"], "neighbour_weight": 0}
+    falling = measure_recall([project], token_limits=(short + brief, long), **options)
+    assert shares(falling, "dense") == (1.0, 0.0)
+    assert VALLEY in falling.notes
+    rising = measure_recall([project], token_limits=(short, short + brief), **options)
+    assert shares(rising, "dense") == (0.5, 1.0)
+    assert VALLEY not in rising.notes
 
 
 def test_one_group_has_no_mean() -> None:
