@@ -14,7 +14,7 @@ from typing import Any
 from playground.errors import DocumentError
 from playground.retrieval.binary_types import binary_type_of
 from playground.retrieval.decoding import decode, replace_unstorable
-from playground.retrieval.headings import headings_of
+from playground.retrieval.headings import first_title
 from playground.retrieval.json_records import JsonRecord, read_json_records
 from playground.retrieval.media_types import CSV, HTML, JSON, JSON_LINES, MARKDOWN, TEXT, media_type_of
 from playground.retrieval.parsing import TIME_LIMIT, Parser
@@ -121,10 +121,8 @@ def _read(name: str, data: bytes, size_limit: int, parser: Parser, warn: Warn) -
     if media_type in {HTML, CSV}:
         records = parser.read(name, media_type, text.encode("utf-8"), warn)
         return [_from_record(name, media_type, record) for record in records]
-    title = _stem(name)
-    if media_type == MARKDOWN:
-        title = next((heading.title for heading in headings_of(text) if heading.title), title)
-    return [Document(name, title, text, name, media_type)]
+    title = first_title(text) if media_type == MARKDOWN else ""
+    return [Document(name, title or _stem(name), text, name, media_type)]
 
 
 def _from_record(name: str, media_type: str, record: JsonRecord) -> Document:

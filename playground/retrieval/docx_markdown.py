@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playground.errors import DocumentError
 from playground.retrieval.archives import checked_names
-from playground.retrieval.headings import headings_of
+from playground.retrieval.headings import first_title
 from playground.retrieval.html_markdown import html_markdown
 from playground.retrieval.json_records import JsonRecord
 
@@ -44,8 +44,7 @@ def read_docx(name: str, data: bytes, warn: Callable[[str], None]) -> tuple[Json
         )
     if any(entry.startswith("word/media/") for entry in names):
         warn("The document holds pictures; only their descriptions were read.")
-    title = next((heading.title for heading in headings_of(markdown) if heading.title), "")
-    return (JsonRecord(0, markdown, id=name, title=title),)
+    return (JsonRecord(0, markdown, id=name, title=first_title(markdown)),)
 
 
 def _markdown(name: str, data: bytes) -> str:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-__all__ = ["TITLE_LENGTH", "Heading", "HeadingPaths", "headings_of"]
+from playground.errors import InvalidInputError
+
+__all__ = ["HEADING_LIMIT", "TITLE_LENGTH", "Heading", "HeadingPaths", "first_title", "headings_of"]
 
 TITLE_LENGTH = 300  # code points of a title that are kept: every chunk below repeats it
-_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\r?$)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+HEADING_LIMIT = 500_000  # as many as a document may have chunks
+# A heading or the border of fenced code, and the rest of its line; only a line feed ends a line.
+_MARKED_LINE = re.compile(r"^ {0,3}(?:(#{1,6})(?=[ \t]|\r?$)|(`{3,}|~{3,}))([^\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +36,24 @@ class Heading:
 def headings_of(text: str) -> tuple[Heading, ...]:
     """Return the ``#`` headings outside fenced code, in order. O(n).
 
+    Raises:
+        InvalidInputError: When there are more than ``HEADING_LIMIT``.
+
     References:
         CommonMark 0.31, sections 4.2 (ATX headings) and 4.5 (fenced code blocks).
     """
-    found: list[Heading] = []
-    if "#" not in text:
-        return ()
-    fence = ""
-    offset = 0
-    for line in text.split("\n"):
-        opened = _FENCE.match(line)
-        if opened:
-            mark = opened.group(1)
-            if not fence:
-                fence = mark
-            elif mark[0] == fence[0] and len(mark) >= len(fence) and not line[opened.end() :].strip():
-                fence = ""
-        elif not fence and (match := _HEADING.match(line)):
-            found.append(Heading(len(match.group(1)), _title(line[match.end() :]), offset))
-        offset += len(line) + 1
-    return tuple(found)
+    found = tuple(islice(_each_heading(text), HEADING_LIMIT + 1))
+    if len(found) > HEADING_LIMIT:
+        raise InvalidInputError(
+            f"A text of {len(text):,} characters has more than {HEADING_LIMIT:,} headings.",
+            remedy="Split the document.",
+        )
+    return found
+
+
+def first_title(text: str) -> str:
+    """Return the title of the first heading that has one, empty where none has."""
+    return next((heading.title for heading in _each_heading(text) if heading.title), "")
 
 
 class HeadingPaths:
@@ -76,6 +78,18 @@ class HeadingPaths:
         """Return the titles in force at ``offset``, outermost first; a heading that starts there counts."""
         position = bisect_right(self._offsets, offset)
         return self._paths[position - 1] if position else ()
+
+
+def _each_heading(text: str) -> Iterator[Heading]:
+    fence = ""
+    for line in _MARKED_LINE.finditer(text) if "#" in text else ():
+        heading, mark, rest = line.groups()
+        if mark and not fence:
+            fence = mark
+        elif mark and mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip():
+            fence = ""
+        elif heading and not fence:
+            yield Heading(len(heading), _title(rest), line.start())
 
 
 def _title(rest: str) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
 from playground.errors import DocumentError
@@ -17,8 +19,11 @@ from playground.retrieval.decoding import UNSTORABLE, warn_of_replaced
 
 __all__ = [
     "DEPTH_LIMIT",
+    "RECORD_LIMIT",
+    "VALUE_LIMIT",
     "JsonRecord",
     "check_depth",
+    "check_values",
     "looks_like_records",
     "parse_json",
     "read_json_records",
@@ -26,7 +31,11 @@ __all__ = [
 ]
 
 DEPTH_LIMIT = 64  # levels; far below the interpreter's recursion limit, so that values can be written again
+RECORD_LIMIT = 250_000  # records of a file
+VALUE_LIMIT = 5_000_000  # values of a file, of some 100 bytes each
 _TEXT_FIELDS = ("text", "content")
+# A string, closed or not; possessive, so that no part is looked at twice.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _MAY_BE_TEXT = "Correct it, or rename the file to .txt if it is plain text."
 _JSON: Literal["application/json"] = "application/json"
 _JSON_LINES: Literal["application/jsonl"] = "application/jsonl"
@@ -54,7 +63,7 @@ def looks_like_records(text: str) -> Literal["application/json", "application/js
     first, _, rest = text.lstrip().partition("\n")
     if start == "{" and rest.strip() and _is_record(_try_parse(first)):
         return _JSON_LINES
-    value = _try_parse(text)
+    value = None if _holds_too_much(text) else _try_parse(text)
     items = value if isinstance(value, list) else [value]
     return _JSON if items and all(map(_is_record, items)) else None
 
@@ -65,9 +74,16 @@ def read_json_records(
     """Read every record of a file; a file with one bad record is refused as a whole.
 
     Raises:
-        DocumentError: When the file is not JSON, nests deeper than ``DEPTH_LIMIT``, or a record has no text.
+        DocumentError: When the file is not JSON, nests deeper than ``DEPTH_LIMIT``, holds more than
+            ``RECORD_LIMIT`` records or ``VALUE_LIMIT`` values, or a record has no text.
     """
     values = _lines(name, text) if media_type == _JSON_LINES else _whole(name, text)
+    if len(values) > RECORD_LIMIT:
+        raise DocumentError(
+            f"{name} has more than {RECORD_LIMIT:,} records.",
+            remedy="Split the file into smaller ones.",
+            name=name,
+        )
     counts: list[int] = []
     records = tuple(
         _record(name, position, where, value, counts.append) for position, (where, value) in enumerate(values)
@@ -88,8 +104,10 @@ def parse_json(name: str, text: str, where: str = "", *, remedy: str = _MAY_BE_T
         remedy: What to do about text that is no JSON.
 
     Raises:
-        DocumentError: When it is no JSON, holds a number that is none, or nests deeper than Python reads.
+        DocumentError: When it is no JSON, holds a number that is none or too many values, or nests deeper than
+            Python reads.
     """
+    check_values(name, text)
     try:
         return json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
     except RecursionError:
@@ -100,6 +118,20 @@ def parse_json(name: str, text: str, where: str = "", *, remedy: str = _MAY_BE_T
             remedy=remedy,
             name=name,
         ) from None
+
+
+def check_values(name: str, text: str) -> None:
+    """Refuse JSON of more values than memory has room for, before any of them takes it. O(n).
+
+    Raises:
+        DocumentError: When it holds more than ``VALUE_LIMIT``.
+    """
+    if _holds_too_much(text):
+        raise DocumentError(
+            f"{name} holds more than {VALUE_LIMIT:,} values.",
+            remedy="Split the file into smaller ones, or leave out what is no text.",
+            name=name,
+        )
 
 
 def check_depth(name: str, value: Any, where: str = "") -> None:
@@ -134,9 +166,11 @@ def _whole(name: str, text: str) -> list[tuple[str, Any]]:
 
 
 def _lines(name: str, text: str) -> list[tuple[str, Any]]:
+    check_values(name, text)
     # Only line feeds end a line of JSON Lines; U+2028 and its like may stand inside a string.
     numbered = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))
-    return [(f"line {number}", parse_json(name, line, f"line {number}: ")) for number, line in numbered if line]
+    filled = islice(((number, line) for number, line in numbered if line), RECORD_LIMIT + 1)
+    return [(f"line {number}", parse_json(name, line, f"line {number}: ")) for number, line in filled]
 
 
 def _record(name: str, position: int, where: str, value: Any, count: Callable[[int], object]) -> JsonRecord:
@@ -188,6 +222,15 @@ def _finite(digits: str) -> float:
 
 def _refuse_number(digits: str) -> float:
     raise ValueError(f"{digits[:50]} is not a finite number")
+
+
+def _holds_too_much(text: str) -> bool:
+    # Each value but the first follows a comma, or the bracket of what holds it.
+    return _marks(text) > VALUE_LIMIT and _marks(_STRING.sub("", text)) > VALUE_LIMIT
+
+
+def _marks(text: str) -> int:
+    return sum(map(text.count, ",[{"))
 
 
 def _too_deep(name: str, where: str) -> DocumentError:

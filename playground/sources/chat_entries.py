@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playground.errors import DocumentError
-from playground.retrieval.json_records import parse_json
+from playground.retrieval.json_records import check_values, parse_json
 
 __all__ = ["NO_CHAT_LOG", "ChatEntry", "called", "chat_entries"]
 
@@ -66,6 +66,7 @@ def called(name: str) -> str:
 def _items(name: str, text: str) -> list[tuple[str, Any]]:
     """Return the values of JSON Lines, the items of a list, or the one value there is; each with its place."""
     text = text.lstrip("\ufeff")
+    check_values(called(name), text)
     if _is_lines(text):
         # Only line feeds end a line of JSON Lines; U+2028 and its like may stand inside a string.
         numbered = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))

@@ -118,6 +118,26 @@ def test_heading_lines_are_read_as_commonmark_says(line: str, titles: list[str])
     assert [heading.title for heading in headings_of(line)] == titles
 
 
+def test_marks_count_only_at_the_start_of_a_line_that_a_line_feed_ends() -> None:
+    text = "# a\r\n  ~~~ x\n# code\n```\n~~~ no end\n~~~~ \n\u2028# no\n   ## b\u2028c\r## no"
+    assert [(heading.level, heading.title) for heading in headings_of(text)] == [
+        (1, "a"),
+        (2, "b\u2028c\r## no"),
+    ]
+
+
+def test_a_document_of_more_headings_than_it_may_have_chunks_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("playground.retrieval.headings.HEADING_LIMIT", 100)
+    assert len(headings_of("# a\n" * 100)) == 100
+    with pytest.raises(InvalidInputError, match="more than 100 headings") as caught:
+        chunk_documents([Document("a", "A", "# a\n" * 101)], chunk_recursive)
+    assert caught.value.remedy
+    (document,) = load_documents([("a.md", b"#\n" * 50 + b"# Title\n" + b"# a\n" * 100)]).documents
+    assert document.title == "Title"
+
+
 @pytest.mark.parametrize("line", ["# a" + " " * 200_000 + "b", "# " + "# " * 100_000 + "b", "#" * 200_000])
 def test_a_hostile_heading_line_costs_no_more_than_its_length(line: str) -> None:
     """A pattern that backtracks takes ten minutes for these."""

@@ -8,6 +8,7 @@ import pickle
 import pytest
 
 from playground.errors import DocumentError
+from playground.retrieval import json_records
 from playground.retrieval.documents import load_documents
 
 
@@ -127,6 +128,34 @@ def test_a_file_over_the_limit_is_refused_with_both_sizes() -> None:
     error = only_error("big.txt", b"x" * 1_001, size_limit=1_000)
     assert "1,001" in str(error)
     assert "1,000" in str(error)
+
+
+def test_json_of_more_values_than_memory_has_room_for_is_refused_before_it_is_parsed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_records, "VALUE_LIMIT", 1_000)
+    for name, data in (
+        ("lists.json", b'{"text": "a", "x": [' + b"[]," * 600 + b"[]]}"),
+        ("objects.json", b"[" + b'{"text": "a"},' * 600 + b'{"text": "a"}]'),
+        ("lines.jsonl", b'{"text": "a", "b": 1, "c": [1]}\n' * 300),
+    ):
+        error = only_error(name, data)
+        assert "more than 1,000 values" in str(error)
+    # What stands inside a string is no value, an escaped quotation mark included.
+    prose = json.dumps([{"text": '"a", [b], {c}, \\' * 400}]).encode()
+    assert len(load_documents([("prose.json", prose)]).documents) == 1
+    assert load_documents([("list.txt", b'[{"text": "a"},' + b"[]," * 1_000 + b"1]")]).errors == ()
+
+
+@pytest.mark.parametrize("name", ["many.json", "many.jsonl"])
+def test_a_file_of_more_records_than_a_project_can_hold_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_records, "RECORD_LIMIT", 100)
+    lines = ['{"text": "a"}'] * 101
+    write = (lambda some: f"[{','.join(some)}]") if name.endswith(".json") else "\n".join
+    assert len(load_documents([(name, write(lines[:100]).encode())]).documents) == 100
+    assert "more than 100 records" in str(only_error(name, write(lines).encode()))
 
 
 def test_json_records_give_id_title_text_and_keep_the_rest() -> None:

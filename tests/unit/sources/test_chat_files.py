@@ -18,6 +18,7 @@ from playground.messages import (
     ToolUsePart,
     UnknownPart,
 )
+from playground.retrieval import json_records
 from playground.scope import MemoryScope
 from playground.sources import ChatRecord
 from playground.sources.chat_files import ChatLoad, load_chats
@@ -346,6 +347,18 @@ def test_a_file_over_the_limit_is_refused_with_both_sizes() -> None:
     loaded = load_chats([("log.json", b"x" * 1_001)], scope=SCOPE, size_limit=1_000)
     assert "1,001" in str(loaded.errors[0])
     assert "1,000" in str(loaded.errors[0])
+
+
+LINES = ('{"role": "user", "content": "a", "x": [%s1]}', '{"messages": [], "x": [%s1]}\n{}')
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_log_of_more_values_than_memory_has_room_for_is_refused(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_records, "VALUE_LIMIT", 1_000)
+    loaded = load_chats([("log.jsonl", (line % ("[]," * 1_000)).encode())], scope=SCOPE)
+    assert "more than 1,000 values" in str(loaded.errors[0])
 
 
 def test_a_chat_without_messages_is_kept_and_named() -> None:
