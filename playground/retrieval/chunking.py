@@ -13,12 +13,19 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol, cast
 
 from playground.errors import InvalidInputError
-from playground.retrieval.borders import cluster_border
 from playground.retrieval.headings import headings_of
+from playground.retrieval.spans import (
+    CountText,
+    Span,
+    approximate_tokens,
+    block_spans,
+    characters_per_token,
+    recursive_spans,
+    windows,
+)
 from playground.retrieval.volume import check_volume
 
 __all__ = [
@@ -37,11 +44,6 @@ __all__ = [
 
 DEFAULT_SIZE = 512  # tokens
 DEFAULT_OVERLAP = 64  # tokens
-SEPARATORS = ("\n\n\n", "\n\n", "\n", ". ", " ", "")
-
-CountText = Callable[[str], int]
-Span = tuple[int, int]
-CountSpan = Callable[[int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,6 @@ class ScoredChunk:
 Chunker = Callable[[str], Sequence[Chunk]]
 
 
-def approximate_tokens(text: str) -> int:
-    """Count four characters a token, rounded up."""
-    return math.ceil(len(text) / 4)
-
-
 def chunk_fixed(
     text: str,
     *,
@@ -104,7 +101,7 @@ def chunk_fixed(
         count: Counts the tokens of a text.
     """
     overlap = _checked(size, overlap)
-    return _as_chunks(text, _windows(text, 0, len(text), size, overlap, _characters_per_token(text, count)))
+    return _as_chunks(text, windows(text, 0, len(text), size, overlap, characters_per_token(text, count)))
 
 
 def chunk_recursive(
@@ -127,7 +124,7 @@ def chunk_recursive(
         count: Counts the tokens of a text.
     """
     overlap = _checked(size, overlap)
-    return _as_chunks(text, _recursive(text, 0, len(text), size, overlap, count))
+    return _as_chunks(text, recursive_spans(text, 0, len(text), size, overlap, count))
 
 
 def chunk_blocks(
@@ -149,7 +146,7 @@ def chunk_blocks(
         count: Counts the tokens of a text.
     """
     overlap = _checked(size, overlap)
-    return _as_chunks(text, _packed_blocks(text, size, overlap, count))
+    return _as_chunks(text, block_spans(text, size, overlap, count))
 
 
 def chunk_semantic(
@@ -208,122 +205,3 @@ def _as_chunks(text: str, spans: Sequence[Span] | Iterator[Span]) -> tuple[Chunk
         check_volume(characters, of=len(text), chunks=index + 1)
         chunks.append(Chunk(text[start:end], index, start, end))
     return tuple(chunks)
-
-
-def _span_count(text: str, count: CountText) -> CountSpan:
-    """Count slices of ``text``; the default needs no slice, so that long chunks of short pieces stay linear."""
-    if count is approximate_tokens:
-        return lambda first, last: math.ceil((last - first) / 4)
-    return lambda first, last: count(text[first:last])
-
-
-def _characters_per_token(text: str, count: CountText) -> float:
-    return len(text) / max(1, count(text))
-
-
-def _windows(text: str, start: int, end: int, size: int, overlap: int, per_token: float) -> Iterator[Span]:
-    window = max(1, math.floor(size * per_token))
-    step = max(1, math.floor((size - overlap) * per_token))
-    position = start
-    while position < end:
-        first = cluster_border(text, position, start)
-        if position + window >= end:
-            yield first, end
-            return
-        last = cluster_border(text, position + window, first)
-        yield first, last
-        # A window that a long cluster shortened must not leave a gap behind it.
-        position = min(position + step, max(last, position + 1))
-
-
-def _recursive(text: str, start: int, end: int, size: int, overlap: int, count: CountText) -> Iterator[Span]:
-    tokens = _span_count(text, count)
-
-    def fits(first: int, last: int) -> bool:
-        return tokens(first, last) <= size
-
-    carried = math.floor(overlap * _characters_per_token(text[start:end], count))
-    first = last = start
-    for piece_start, piece_end in _pieces(text, start, end, SEPARATORS, size, count):
-        if last > first and not fits(first, piece_end):
-            yield first, last
-            first = _carry(text, max(first + 1, last - carried), last, partial(fits, last=piece_end))
-        elif last == first:
-            first = piece_start
-        last = piece_end
-    if last > first:
-        yield first, last
-
-
-def _carry(text: str, earliest: int, last: int, fits: Callable[[int], bool]) -> int:
-    """Return the earliest start in ``[earliest, last]`` from which the next piece still fits."""
-    low, high = min(earliest, last), last
-    while low < high:
-        middle = (low + high) // 2
-        if fits(middle):
-            high = middle
-        else:
-            low = middle + 1
-    # Forward, not back: an earlier start might not fit.
-    while low < last and cluster_border(text, low, 0) != low:
-        low += 1
-    return low
-
-
-def _pieces(
-    text: str, start: int, end: int, separators: Sequence[str], size: int, count: CountText
-) -> Iterator[Span]:
-    piece = text[start:end]
-    if count(piece) <= size:
-        if end > start:
-            yield start, end
-        return
-    separator, *rest = separators
-    if not separator:
-        yield from _windows(text, start, end, size, 0, _characters_per_token(piece, count))
-        return
-    first = start
-    while first < end:
-        found = text.find(separator, first, end)
-        last = end if found < 0 else found + len(separator)
-        yield from _pieces(text, first, last, rest, size, count)
-        first = last
-
-
-def _packed_blocks(text: str, size: int, overlap: int, count: CountText) -> Iterator[Span]:
-    headings = {heading.offset for heading in headings_of(text)}
-    tokens = _span_count(text, count)
-    first = last = 0
-    for start, end in _blocks(text, headings):
-        if last > first and (start in headings or tokens(first, end) > size):
-            yield first, last
-            first = start
-        if tokens(start, end) > size:
-            if start > first:
-                yield first, start
-            yield from _recursive(text, start, end, size, overlap, count)
-            first = end
-        last = end
-    if last > first:
-        yield first, last
-
-
-def _blocks(text: str, headings: set[int]) -> Iterator[Span]:
-    """Part a text at blank lines and headings; every character belongs to exactly one block."""
-    start = offset = 0
-    fence = ""
-    blank = False
-    for line in text.splitlines(keepends=True):
-        bare = line.strip()
-        mark = bare[:3] if bare[:3] in {"```", "~~~"} else ""
-        if not fence and offset > start and (offset in headings or (blank and bare)):
-            yield start, offset
-            start = offset
-        if mark and not fence:
-            fence = mark
-        elif mark and mark == fence and not bare.strip(mark[0]):
-            fence = ""
-        blank = not bare
-        offset += len(line)
-    if offset > start:
-        yield start, offset
