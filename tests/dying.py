@@ -25,8 +25,8 @@ def doomed(at):
         return call
     for name in ("fsync", "open", "rmdir", "unlink"):
         setattr(os, name, deadly(getattr(os, name)))
-    for name in ("rename", "mkdir", "hardlink_to"):
-        setattr(Path, name, deadly(getattr(Path, name)))
+    for owner, name in [(Path, "rename"), (Path, "mkdir"), (Path, "hardlink_to"), *globals().get("DOOMED", ())]:
+        setattr(owner, name, deadly(getattr(owner, name)))
 while number := int(sys.stdin.readline() or 0):
     child = os.fork()
     if not child:
@@ -47,7 +47,8 @@ class DyingProcesses:
     """Runs code again and again, killed at its first call, its second, and so on, until it lives through it.
 
     Args:
-        prepare: What is imported and defined once; ``ProjectLibrary`` among it. It must start no thread.
+        prepare: What is imported and defined once; ``ProjectLibrary`` among it. It must start no thread. A list
+            ``DOOMED`` of pairs of class and method names further calls that are counted.
     """
 
     def __init__(self, prepare: str) -> None:

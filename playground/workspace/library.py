@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from playground.errors import PlaygroundError, ProjectError
-from playground.workspace.files import ProjectFolder
-from playground.workspace.folder_exchange import (
-    folder_stamp,
-    held,
-    interrupted,
-    read_folder,
-    remove_folder,
-    tidy,
-)
+from playground.errors import ProjectError
+from playground.retrieval.embedding_cache import EmbeddingCache
+from playground.retrieval.user_cache import cache_path
+from playground.workspace.folder_exchange import folder_stamp, held, interrupted, remove_folder, tidy
+from playground.workspace.forgetting import finish_forgetting, forget_everywhere, is_unfinished
+from playground.workspace.kept_exports import KeptExport, drop_export, keep_export, kept_exports, read_export
 from playground.workspace.loading import load_project
+from playground.workspace.memories import Forgetting
 from playground.workspace.naming import NAME, checked_name
 from playground.workspace.project import Project
+from playground.workspace.project_folders import ProjectSummary, is_project, summary_of, told
 from playground.workspace.samples import is_sample
 from playground.workspace.saving import write_held
 
-__all__ = ["ProjectLibrary", "ProjectSummary", "default_library"]
+__all__ = ["KeptExport", "ProjectLibrary", "ProjectSummary", "default_library"]
 
 Change = Callable[[Project], Project]
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectSummary:
-    """What people are told of a project before it is opened.
-
-    Attributes:
-        name: By which it is loaded.
-        title: What people see; the name where it cannot be read.
-        description: One or two sentences.
-        problem: Why it cannot be opened, with the remedy; empty when nothing is known to be wrong.
-    """
-
-    name: str
-    title: str
-    description: str = ""
-    problem: str = ""
+_logger = logging.getLogger(__name__)
 
 
 class ProjectLibrary:
@@ -55,10 +37,13 @@ class ProjectLibrary:
 
     Args:
         root: The directory; it is made when the first project is.
+        open_cache: Opens the cache that holds vectors of the projects' texts, so that a forget that was cut off
+            can be gone on with there too.
     """
 
-    def __init__(self, root: str | Path) -> None:
+    def __init__(self, root: str | Path, *, open_cache: Callable[[], EmbeddingCache] | None = None) -> None:
         self.root = Path(root).expanduser().absolute()
+        self._open_cache = open_cache
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all projects, sorted.
@@ -66,14 +51,14 @@ class ProjectLibrary:
         Raises:
             ProjectError: When the directory cannot be read.
         """
-        with _told("", "read"):
+        with told("", "read"):
             if not self.root.exists():
                 return ()
             # A project that a crash took away is put back, and one that was half removed goes.
             for name in filter(NAME.fullmatch, interrupted(self.root)):
                 tidy(self.root / name)
             found = sorted(path.name for path in self.root.iterdir() if NAME.fullmatch(path.name))
-            return tuple(name for name in found if _is_project(self.root / name))
+            return tuple(name for name in found if is_project(self.root / name))
 
     def summaries(self) -> tuple[ProjectSummary, ...]:
         """Return what people are told of each project, by name; one that is damaged says so.
@@ -81,19 +66,20 @@ class ProjectLibrary:
         Raises:
             ProjectError: When the directory cannot be read.
         """
-        return tuple(map(self._summary, self.names()))
+        return tuple(summary_of(self.root / name) for name in self.names())
 
     def load(self, name: str) -> Project:
-        """Read a project; see ``load_project``.
+        """Read a project; see ``load_project``. A forget in it that was cut off is gone on with first.
 
         Raises:
             ProjectError: When there is none of this name, or it is damaged.
         """
         path = self._path(name)
-        with _told(name, "read"):
+        with told(name, "read"):
             if self.root.is_dir():
                 tidy(path)
             self._check_there(path, or_soon=True)
+            self._finish_forgetting(path)
         return load_project(path)
 
     def stamp(self, name: str) -> Hashable:
@@ -105,7 +91,7 @@ class ProjectLibrary:
             ProjectError: When the folder cannot be read.
         """
         path = self._path(name)
-        with _told(name, "read"):
+        with told(name, "read"):
             folder = folder_stamp(path)
             if folder is None:
                 return None
@@ -129,7 +115,7 @@ class ProjectLibrary:
             raise ProjectError(
                 f"{name} is the name of a sample project.", remedy="Choose another name.", project=name
             )
-        with _told(name, "written"), held(path):
+        with told(name, "written"), held(path):
             if path.exists():
                 raise ProjectError(
                     f"There is a project {name!r} already.", remedy="Choose another name.", project=name
@@ -150,7 +136,7 @@ class ProjectLibrary:
                 written without loss, or the disk refuses.
         """
         path = self._path(name)
-        with _told(name, "written"), self._held(path):
+        with told(name, "written"), self._held(path):
             before = load_project(path)
             after = change(before)
             return before if after is before else write_held(path, after)
@@ -162,8 +148,83 @@ class ProjectLibrary:
             ProjectError: When there is no such project, or the disk refuses.
         """
         path = self._path(name)
-        with _told(name, "removed"), self._held(path):
+        with told(name, "removed"), self._held(path):
             remove_folder(path)
+
+    def forget(
+        self, name: str, record_ids: Iterable[str], *, now: int, cache: EmbeddingCache | None = None
+    ) -> Forgetting:
+        """Erase memories from a project, its exports and the vector cache. Idempotent.
+
+        When this returns, neither a text of any revision, nor its digest, nor its vector is in the project's
+        folder, in archives and packages that were kept there, or in the cache, unless ``left`` or ``pending``
+        of the outcome says so. A text that another memory, a document, a chat or a skill of the project has
+        stays theirs, with its vector. The order of the steps, and what a crash between them leaves, is told in
+        ``playground.workspace.forgetting``: the next ``load`` or ``forget`` goes on. Copies outside the folder
+        and the cache are out of reach.
+
+        Args:
+            name: A project of this library.
+            record_ids: Unknown ones are no error.
+            now: When they are forgotten, in ms.
+            cache: What holds their vectors, too; the library's own by default.
+
+        Raises:
+            ProjectError: When there is no such project, it is damaged, another program keeps changing it, or
+                the disk refuses; after the first step the memories are hidden all the same.
+        """
+        path = self._path(name)
+        with told(name, "written"), self._held(path), self._cache(cache) as vectors:
+            return forget_everywhere(path, record_ids, now=now, cache=vectors)
+
+    def keep_export(self, name: str, file_name: str, data: bytes) -> KeptExport:
+        """Keep a file beside a project; one of the same name is replaced.
+
+        Args:
+            name: A project of this library.
+            file_name: Letters, digits, blanks, ``.``, ``_`` and ``-``, with an ending that says what it is:
+                zip, npz, json, jsonl, md, txt, csv, html or xml. ``forget`` could not look into others.
+            data: Its content. Memories that were forgotten meanwhile are taken out of it.
+
+        Raises:
+            ProjectError: When there is no such project, the name is not allowed, the file is a damaged archive,
+                or the disk refuses.
+        """
+        path = self._path(name)
+        with told(name, "written"), self._held(path):
+            return keep_export(path, file_name, data)
+
+    def exports(self, name: str) -> tuple[KeptExport, ...]:
+        """Return what is told of each file that was kept beside a project, by name.
+
+        Raises:
+            ProjectError: When there is no such project, or it cannot be read.
+        """
+        path = self._path(name)
+        with told(name, "read"):
+            self._check_there(path, or_soon=True)
+            return kept_exports(path)
+
+    def read_export(self, name: str, file_name: str) -> bytes:
+        """Return the content of a file that was kept beside a project.
+
+        Raises:
+            ProjectError: When there is no such project or file, or it cannot be read.
+        """
+        path = self._path(name)
+        with told(name, "read"):
+            self._check_there(path, or_soon=True)
+            return read_export(path, file_name)
+
+    def drop_export(self, name: str, file_name: str) -> None:
+        """Remove a file that was kept beside a project.
+
+        Raises:
+            ProjectError: When there is no such project or file, or the disk refuses.
+        """
+        path = self._path(name)
+        with told(name, "written"), self._held(path):
+            drop_export(path, file_name)
 
     def _path(self, name: str) -> Path:
         return self.root / checked_name(name)
@@ -178,7 +239,7 @@ class ProjectLibrary:
 
     def _check_there(self, path: Path, *, or_soon: bool = False) -> None:
         """Refuse what is no project; ``or_soon`` takes one that is being exchanged at this moment."""
-        if _is_project(path) or (or_soon and self.root.is_dir() and path.name in interrupted(self.root)):
+        if is_project(path) or (or_soon and self.root.is_dir() and path.name in interrupted(self.root)):
             return
         raise ProjectError(
             f"There is no project {path.name!r}.",
@@ -186,45 +247,31 @@ class ProjectLibrary:
             project=path.name,
         )
 
-    def _summary(self, name: str) -> ProjectSummary:
-        path = self.root / name
+    def _finish_forgetting(self, path: Path) -> None:
+        has_cache = self._open_cache is not None
+        if not is_unfinished(path, has_cache=has_cache):
+            return
         try:
-            head = read_folder(path, lambda: ProjectFolder(path).json("project.json", dict, dict))
-        except PlaygroundError as error:
-            return ProjectSummary(name, name, problem=str(error))
-        except OSError as error:
-            return ProjectSummary(name, name, problem=f"It cannot be read: {error.strerror}. Check its rights.")
-        title, description = (head.get(field) for field in ("title", "description"))
-        return ProjectSummary(
-            name,
-            title if isinstance(title, str) and title else name,
-            description if isinstance(description, str) else "",
-        )
+            with self._held(path), self._cache(None) as cache:
+                if is_unfinished(path, has_cache=has_cache):
+                    finish_forgetting(path, cache)
+        except OSError as error:  # readers do not see the memories, and need no right to write
+            _logger.warning("A forget in the project %s cannot be finished now: %s.", path.name, error)
+
+    @contextmanager
+    def _cache(self, cache: EmbeddingCache | None) -> Iterator[EmbeddingCache | None]:
+        if cache is not None or self._open_cache is None:
+            yield cache
+            return
+        opened = self._open_cache()
+        try:
+            yield opened
+        finally:
+            opened.close()
 
 
 def default_library() -> ProjectLibrary:
-    """Return the library in the user's data folder, as the XDG base directories name it."""
+    """Return the library in the user's data folder, XDG_DATA_HOME, that knows the user's vector cache."""
     root = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return ProjectLibrary(Path(root) / "context-playground" / "projects")
-
-
-def _is_project(path: Path) -> bool:
-    """Say whether a project lies there; a link is none, it leads to somebody else's folder."""
-    try:
-        return not path.is_symlink() and (path / "project.json").is_file()
-    except PermissionError:
-        return True  # opening it tells what is wrong
-
-
-@contextmanager
-def _told(name: str, done: str) -> Iterator[None]:
-    """Raise what the disk refuses as an error about the project."""
-    try:
-        yield
-    except OSError as error:
-        which = f"The project {name!r}" if name else "The folder of the projects"
-        raise ProjectError(
-            f"{which} cannot be {done}: {error.strerror or type(error).__name__}.",
-            remedy="Check free space and rights, and try again.",
-            project=name,
-        ) from error
+    folder = Path(root) / "context-playground" / "projects"
+    return ProjectLibrary(folder, open_cache=lambda: EmbeddingCache(cache_path()))

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from playground.concurrency import run_sync
 from playground.memory import InMemoryMemoryStore, MemoryRecord, MemorySession
 from playground.retrieval.embedding_cache import vector_key
@@ -19,7 +17,6 @@ from playground.scope import MemoryScope
 from playground.workspace.changing import changed
 from playground.workspace.project import Project
 from playground.workspace.texts import all_texts
-from playground.workspace.vectors import VectorTable
 
 __all__ = ["Forgetting", "forget_memories", "remember_memory", "revise_memory"]
 
@@ -33,11 +30,20 @@ class Forgetting:
         ids: The ids that are forgotten, sorted; those that had been forgotten before are among them.
         vector_keys: SHA-256 of each text that is in no memory, chunk, chat or skill any more, 32 bytes each,
             sorted: whatever is kept under them elsewhere must go.
+        rewritten: Kept exports and other files of the project's folder that are there without it now.
+        deleted: Kept exports that could not be rewritten, or not be looked into, and so were deleted.
+        left: Files that hold such a text for another reason: a document, a chat or the working memory has it.
+        pending: Whether vectors may still be in the cache, because another process holds its file; the next
+            use of the project tries again.
     """
 
     project: Project
     ids: tuple[str, ...]
     vector_keys: tuple[bytes, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    pending: bool = False
 
 
 def remember_memory(
@@ -119,9 +125,7 @@ def forget_memories(
     left = project.with_parts(memories=tuple(record for record in project.memories if record.id not in erased))
     keys = _keys_of(gone) - {vector_key(text) for text in all_texts(left)}
     forgotten = tuple(run_sync(store.tombstones(scope=MemoryScope())))
-    fresh = changed(
-        project, memories=left.memories, forgotten=forgotten, vectors=_without(project.vectors, keys)
-    )
+    fresh = changed(project, memories=left.memories, forgotten=forgotten, vectors=project.vectors.without(keys))
     return Forgetting(fresh, ids, tuple(sorted(keys)))
 
 
@@ -132,13 +136,3 @@ def _session(project: Project, scope: MemoryScope | Mapping[str, Any], now: int)
 
 def _keys_of(records: Iterable[MemoryRecord]) -> set[bytes]:
     return {vector_key(revision.text) for record in records for revision in record.revisions}
-
-
-def _without(table: VectorTable, keys: set[bytes]) -> VectorTable:
-    kept = [row for row, digest in enumerate(table.digests) if digest not in keys]
-    if len(kept) == len(table):
-        return table
-    if not kept:
-        return VectorTable()
-    digests = tuple(table.digests[row] for row in kept)
-    return VectorTable(table.model_id, table.weights_digest, digests, np.ascontiguousarray(table.rows[kept]))

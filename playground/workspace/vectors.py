@@ -10,7 +10,7 @@ import math
 import re
 import struct
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -92,17 +92,38 @@ class VectorTable:
             ProjectError: When the file is damaged or malformed; deleting it is safe.
         """
         try:
-            arrays = _read_arrays(path)
-            digests, rows = _checked(arrays["text_digests"], arrays["vectors"])
-            names = _name(arrays["model_id"]), _name(arrays["weights_digest"])
-            return cls(*names, tuple(row.tobytes() for row in digests), rows)
+            with path.open("rb") as file:
+                return cls._read(file)
         except Exception as error:  # a hostile archive can make any layer below fail in any way
-            reason = str(error) if type(error) is ValueError else type(error).__name__
-            raise ProjectError(
-                f"{project}: {path.name} is damaged ({reason}).",
-                remedy="Delete it; vectors can be computed again.",
-                project=project,
-            ) from error
+            raise _damaged(project, path.name, error) from error
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str, project: str) -> VectorTable:
+        """Read what ``to_bytes`` gave; see ``read``.
+
+        Args:
+            data: The content of an ``.npz``.
+            name: What it is called in an error.
+            project: The project it belongs to.
+
+        Raises:
+            ProjectError: When it is damaged or malformed.
+        """
+        try:
+            return cls._read(io.BytesIO(data))
+        except Exception as error:  # as above
+            raise _damaged(project, name, error) from error
+
+    def without(self, digests: Collection[bytes]) -> VectorTable:
+        """Return a table without the vectors of these texts; the very same one when it has none of them."""
+        gone = frozenset(digests)
+        kept = [row for row, digest in enumerate(self.digests) if digest not in gone]
+        if len(kept) == len(self):
+            return self
+        if not kept:
+            return VectorTable()
+        rows = np.ascontiguousarray(self.rows[kept])
+        return VectorTable(self.model_id, self.weights_digest, tuple(self.digests[row] for row in kept), rows)
 
     def to_bytes(self) -> bytes:
         """Return the ``.npz``; equal tables give equal bytes."""
@@ -120,28 +141,43 @@ class VectorTable:
                 archive.writestr(zipfile.ZipInfo(f"{name}.npy", date_time=_EPOCH), content.getvalue())
         return buffer.getvalue()
 
+    @classmethod
+    def _read(cls, file: BinaryIO) -> VectorTable:
+        arrays = _read_arrays(file)
+        digests, rows = _checked(arrays["text_digests"], arrays["vectors"])
+        names = _name(arrays["model_id"]), _name(arrays["weights_digest"])
+        return cls(*names, tuple(row.tobytes() for row in digests), rows)
+
     @cached_property
     def _row_of(self) -> dict[bytes, int]:
         return {digest: row for row, digest in enumerate(self.digests)}
 
 
-def _read_arrays(path: Path) -> dict[str, npt.NDArray[np.generic]]:
+def _damaged(project: str, name: str, error: Exception) -> ProjectError:
+    reason = str(error) if type(error) is ValueError else type(error).__name__
+    return ProjectError(
+        f"{project}: {name} is damaged ({reason}).",
+        remedy="Delete it; vectors can be computed again.",
+        project=project,
+    )
+
+
+def _read_arrays(file: BinaryIO) -> dict[str, npt.NDArray[np.generic]]:
     names = [f"{name}.npy" for name in _ARRAYS]
-    with path.open("rb") as file:
-        _check_directory(file)
-        with zipfile.ZipFile(file) as archive:
-            entries = archive.infolist()
-            if sorted(entry.filename for entry in entries) != sorted(names):
-                raise ValueError("unknown content")
-            # The writer compresses nothing, so that what an array takes in memory is what it takes on disk.
-            if any(
-                entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size
-                for entry in entries
-            ):
-                raise ValueError("compressed content")
-            if sum(entry.file_size for entry in entries) > SIZE_LIMIT:
-                raise ValueError("too large")
-            return {name: _array(archive.read(f"{name}.npy")) for name in _ARRAYS}
+    _check_directory(file)
+    with zipfile.ZipFile(file) as archive:
+        entries = archive.infolist()
+        if sorted(entry.filename for entry in entries) != sorted(names):
+            raise ValueError("unknown content")
+        # The writer compresses nothing, so that what an array takes in memory is what it takes on disk.
+        if any(
+            entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size
+            for entry in entries
+        ):
+            raise ValueError("compressed content")
+        if sum(entry.file_size for entry in entries) > SIZE_LIMIT:
+            raise ValueError("too large")
+        return {name: _array(archive.read(f"{name}.npy")) for name in _ARRAYS}
 
 
 def _check_directory(file: BinaryIO) -> None:

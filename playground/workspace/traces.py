@@ -1,0 +1,148 @@
+"""Recognising a forgotten text wherever it may stand: escaped, wrapped, cut short, or as its digest. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from playground.escaping import escape_attribute, escape_text, one_line, replace_forbidden
+
+__all__ = ["FORGOTTEN", "Traces"]
+
+FORGOTTEN = "[forgotten]"
+"""What stands in the place of a forgotten text."""
+
+SHORT = 12  # code points; a shorter text stands in others by chance, so it counts only where it stands alone
+CUT = 24  # code points of a beginning that tell a text by themselves, where an ellipsis follows
+CUT_LENGTH = 400  # code points that a display cuts a text to at most
+DIGEST_DIGITS = 12  # hexadecimal ones that tell a text by themselves
+FEW = 50  # texts that are searched for one by one
+ROUNDS = 4  # of escapes inside escapes: a block in a message in a line of JSON in a log
+_JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+_JSON_CHARACTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ELLIPSIS = re.compile("…|\\.\\.\\.")
+_DIGEST = re.compile(rf"[0-9a-fA-F]{{{DIGEST_DIGITS},}}")
+
+
+class Traces:
+    """What tells of texts that were forgotten.
+
+    Args:
+        texts: The texts, not blank. One shorter than 12 characters is looked for only where it stands alone: as
+            a whole string, line or element.
+        keys: SHA-256 of texts, 32 bytes each, beside those of ``texts``.
+    """
+
+    def __init__(self, texts: Iterable[str] = (), *, keys: Iterable[bytes] = ()) -> None:
+        given = tuple(dict.fromkeys(texts))
+        self.keys = frozenset({*keys, *map(_key, given)})
+        self._digests = frozenset(key.hex()[:DIGEST_DIGITS] for key in self.keys)
+        plain = {text: _plain(text) for text in given}
+        self._short = _alone([form for form in plain.values() if 0 < len(form) < SHORT])
+        long = [text for text, form in plain.items() if len(form) >= SHORT]
+        self._long = tuple(plain[text] for text in long)
+        self._by_head = _by_head(self._long, SHORT)
+        self._by_cut = _by_head(self._long, CUT)
+        spellings = {spelling for text in long for spelling in _spellings(text)}
+        self._spellings = tuple(sorted(spellings, key=lambda spelling: (-len(spelling), spelling)))
+        encoded = (text.encode(code, "surrogatepass") for text in long for code in ("utf-8", "utf-16-le"))
+        self._bytes = (*self.keys, *encoded)
+
+    def in_text(self, text: str) -> bool:
+        """Whether a text holds one of them, or one of their digests. O(length)."""
+        if self._digest_in(text):
+            return True
+        if not self._long and self._short is None:
+            return False
+        unescaped = _unescaped(text)
+        if self._short is not None and self._short.search(unescaped):
+            return True
+        plain = " ".join(unescaped.split())
+        return self._whole_in(plain) or self._cut_in(plain)
+
+    def in_bytes(self, data: bytes) -> bool:
+        """Whether bytes, of a text or not, hold one of them, or one of their digests."""
+        return any(gone in data for gone in self._bytes) or self._digest_in(data.decode("latin-1"))
+
+    def without(self, text: str) -> str:
+        """Return a text with each of them replaced; where that is not enough ``in_text`` still says so."""
+        for spelling in self._spellings:
+            text = text.replace(spelling, FORGOTTEN)
+        # As many zeros, so that what was a digest keeps its form.
+        return _DIGEST.sub(lambda found: "0" * len(found[0]) if self._is_digest(found) else found[0], text)
+
+    def _digest_in(self, text: str) -> bool:
+        return bool(self._digests) and any(map(self._is_digest, _DIGEST.finditer(text)))
+
+    def _is_digest(self, found: re.Match[str]) -> bool:
+        return found[0][:DIGEST_DIGITS].lower() in self._digests
+
+    def _whole_in(self, plain: str) -> bool:
+        if len(self._long) <= FEW:
+            return any(gone in plain for gone in self._long)
+        return any(
+            plain.startswith(gone, at)
+            for at in range(len(plain) - SHORT + 1)
+            for gone in self._by_head.get(plain[at : at + SHORT], ())
+        )
+
+    def _cut_in(self, plain: str) -> bool:
+        ends = (found.start() for found in _ELLIPSIS.finditer(plain))
+        return any(
+            gone.startswith(plain[at:end].rstrip())
+            for end in ends
+            for at in range(max(0, end - CUT_LENGTH), end - CUT + 1)
+            for gone in self._by_cut.get(plain[at : at + CUT], ())
+        )
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _alone(texts: Sequence[str]) -> re.Pattern[str] | None:
+    words = "|".join(map(re.escape, texts))
+    return re.compile(rf"(?:^|[>\n])[^\S\n]*(?:{words})[^\S\n]*(?:$|[<\n])") if words else None
+
+
+def _by_head(texts: Iterable[str], length: int) -> dict[str, list[str]]:
+    heads: dict[str, list[str]] = {}
+    for text in texts:
+        if len(text) >= length:
+            heads.setdefault(text[:length], []).append(text)
+    return heads
+
+
+def _plain(text: str) -> str:
+    """Return a text as it is compared: without escapes, characters that XML refuses and runs of blanks."""
+    return " ".join(_unescaped(text).split())
+
+
+def _unescaped(text: str) -> str:
+    for _ in range(ROUNDS):
+        unescaped = html.unescape(_JSON_ESCAPE.sub(_character, text)).replace('""', '"')
+        if unescaped == text:
+            break
+        text = unescaped
+    # Two escapes of one character are its halves.
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return replace_forbidden(whole)
+
+
+def _character(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16)) if found[1] else _JSON_CHARACTERS.get(found[2], found[2])
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """Yield the ways in which exports write a text."""
+    for plain in (text, replace_forbidden(text), one_line(text)):
+        for marked in (plain, escape_text(plain), escape_attribute(plain), html.escape(plain)):
+            yield marked
+            yield marked.replace('"', '""')
+            for ascii_only in (False, True):
+                once = json.dumps(marked, ensure_ascii=ascii_only)[1:-1]
+                yield once
+                yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
