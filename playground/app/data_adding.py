@@ -14,7 +14,7 @@ from playground.app import markup
 from playground.app.material import change_project
 from playground.app.notices import show_notice
 from playground.errors import DocumentError
-from playground.retrieval.documents import LoadWarning, load_documents
+from playground.retrieval.documents import SIZE_LIMIT, LoadWarning, load_documents
 from playground.retrieval.headings import headings_of
 from playground.retrieval.json_records import looks_like_records
 from playground.retrieval.media_types import JSON, looks_like_page
@@ -35,7 +35,6 @@ from playground.workspace.samples import is_sample
 
 __all__ = ["add_panel", "report"]
 
-FILE_LIMIT = 50 * 1024 * 1024  # bytes of one upload; the server refuses larger ones (config.toml)
 PASTE_LIMIT = 1_000_000  # characters
 DOCUMENT_TYPES = ("md", "markdown", "txt", "html", "htm", "pdf", "docx", "csv", "tsv", "json", "jsonl")
 Files = Sequence[tuple[str, bytes]]
@@ -122,7 +121,7 @@ def _add(project: Project, kind: _Kind, files: Files, pasted: str) -> None:
 
 
 def _documents(files: Files, _project: Project) -> _Loaded:
-    found = load_documents(files, size_limit=FILE_LIMIT)
+    found = load_documents(files, size_limit=SIZE_LIMIT)
     add = partial(with_documents, documents=found.documents) if found.documents else None
     return _Loaded(add, found.warnings, found.errors)
 
@@ -138,13 +137,13 @@ def _memories(files: Files, project: Project) -> _Loaded:
 
 
 def _chats(files: Files, project: Project) -> _Loaded:
-    found = load_chats(files, scope=project.scope, size_limit=FILE_LIMIT)
+    found = load_chats(files, scope=project.scope, size_limit=SIZE_LIMIT)
     add = partial(with_chats, chats=found.chats, titles=found.titles) if found.chats else None
     return _Loaded(add, found.warnings, found.errors)
 
 
 def _skills(files: Files, _project: Project) -> _Loaded:
-    found = load_skills(files, size_limit=FILE_LIMIT)
+    found = load_skills(files, size_limit=SIZE_LIMIT)
     add = partial(with_skills, skills=found.skills) if found.skills else None
     return _Loaded(add, found.warnings, found.errors)
 

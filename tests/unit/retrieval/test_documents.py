@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import pickle
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from playground.errors import DocumentError
 from playground.retrieval import json_records
-from playground.retrieval.documents import load_documents
+from playground.retrieval.documents import SIZE_LIMIT, load_documents
+
+CONFIG = Path(__file__).parents[3] / ".streamlit" / "config.toml"
 
 
 def only_error(name: str, data: bytes, **options: int) -> DocumentError:
@@ -128,6 +132,14 @@ def test_a_file_over_the_limit_is_refused_with_both_sizes() -> None:
     error = only_error("big.txt", b"x" * 1_001, size_limit=1_000)
     assert "1,001" in str(error)
     assert "1,000" in str(error)
+
+
+def test_a_file_may_have_two_hundred_megabytes_and_the_server_takes_as_much() -> None:
+    assert SIZE_LIMIT == 200 * 1024**2
+    error = only_error("big.txt", bytes(SIZE_LIMIT + 1))
+    assert "209,715,201 bytes, the limit is 209,715,200" in str(error)
+    server = tomllib.loads(CONFIG.read_text(encoding="utf-8"))["server"]
+    assert server["maxUploadSize"] * 1024**2 == SIZE_LIMIT
 
 
 def test_json_of_more_values_than_memory_has_room_for_is_refused_before_it_is_parsed(
