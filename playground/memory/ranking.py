@@ -12,7 +12,7 @@ import numpy as np
 from playground.concurrency import in_thread
 from playground.digests import text_digest
 from playground.retrieval.hits import Hit, ranked
-from playground.retrieval.index import ExactIndex
+from playground.retrieval.index import ExactIndex, are_unit
 from playground.retrieval.lexical import LexicalIndex
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VectorShelf", "forget_vectors", "rank_by_meaning", "rank_by_words"]
 
-UNIT_TOLERANCE = 1e-3  # as far from length 1 a recorded vector may be
 _shelves: WeakSet[VectorShelf] = WeakSet()
 _shelves_lock = threading.Lock()
 
@@ -120,4 +119,4 @@ def _recorded_vector(revision: MemoryRevision, embedder: Embedder) -> Vectors | 
     if len(revision.embedding) != embedder.dims:
         return None
     vector = np.asarray(revision.embedding, dtype=np.float32)
-    return vector if abs(float(np.linalg.norm(vector)) - 1) < UNIT_TOLERANCE else None
+    return vector if are_unit(vector[np.newaxis]) else None

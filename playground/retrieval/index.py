@@ -11,7 +11,16 @@ import numpy.typing as npt
 from playground.errors import InvalidInputError
 from playground.retrieval.hits import SCORE_DIGITS, Hit, best_hits
 
-__all__ = ["ExactIndex", "VectorIndex", "Vectors", "check_rows", "checked_query", "cosines", "reach"]
+__all__ = [
+    "ExactIndex",
+    "VectorIndex",
+    "Vectors",
+    "are_unit",
+    "check_rows",
+    "checked_query",
+    "cosines",
+    "reach",
+]
 
 Vectors = npt.NDArray[np.float32]
 UNIT_TOLERANCE = 1e-3  # how far from length 1 a row may be and still be taken for a unit vector
@@ -77,6 +86,13 @@ class ExactIndex:
         return best_hits([self._ids[at] for at in chosen.tolist()], scores, k)
 
 
+def are_unit(rows: Vectors) -> bool:
+    """Whether every row of ``(n, d)`` is finite and of unit length, as far as single precision tells."""
+    lengths = np.linalg.norm(rows, axis=1)
+    # Written so that NaN fails it too.
+    return bool(np.all(np.abs(lengths - 1) <= UNIT_TOLERANCE))
+
+
 def check_rows(ids: Sequence[str], vectors: Vectors) -> Vectors:
     """Return ``(n, d)`` float32 rows as every index takes them.
 
@@ -89,9 +105,7 @@ def check_rows(ids: Sequence[str], vectors: Vectors) -> Vectors:
             f"{len(ids)} ids do not fit vectors of shape {matrix.shape}.",
             remedy="Give each row of an (n, d) array one id of its own.",
         )
-    lengths = np.linalg.norm(matrix, axis=1)
-    # Written so that NaN fails it too.
-    if len(matrix) and not bool(np.all(np.abs(lengths - 1) <= UNIT_TOLERANCE)):
+    if not are_unit(matrix):
         raise InvalidInputError("A vector is not of unit length.", remedy="Divide each row by its length.")
     return matrix
 

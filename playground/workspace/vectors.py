@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from playground.errors import ProjectError
 from playground.retrieval.embedding_cache import vector_key
-from playground.retrieval.index import Vectors
+from playground.retrieval.index import Vectors, are_unit
 
 __all__ = ["VectorTable"]
 
@@ -30,7 +30,6 @@ DIMS_LIMIT = 65_536  # numbers a vector; far above any model's
 DIRECTORY_LIMIT = 4_096  # bytes of the archive's list of four entries
 ZIP64_LOCATOR_BYTES = 20
 DIGEST_BYTES = 32
-UNIT_TOLERANCE = 1e-3
 _ARRAYS = ("model_id", "weights_digest", "text_digests", "vectors")
 # The end of a ZIP archive without a comment: mark, entries in all, bytes of the directory.
 _END = struct.Struct("<4s6xHI6x")
@@ -224,7 +223,6 @@ def _checked(
     if not shapes_fit or digests.dtype != np.uint8 or rows.dtype != np.float32:
         raise ValueError("arrays of the wrong shape or type")
     vectors = rows.astype(np.float32, copy=False)
-    # Written so that NaN fails it too.
-    if not bool(np.all(np.abs(np.linalg.norm(vectors, axis=1) - 1) < UNIT_TOLERANCE)):
+    if not are_unit(vectors):
         raise ValueError("a vector is not of unit length")
     return digests.astype(np.uint8, copy=False), vectors
