@@ -169,31 +169,36 @@ def map_spec() -> dict[str, Any]:
     unit = f"min({height}, width / {aspect})"  # px for 1; the same both ways
     x = alt.X("x:Q", axis=None, scale=_centred(aspect, "width", unit))
     y = alt.Y("y:Q", axis=None, scale=_centred(-1, f"{height}", unit))
-    records = (
-        base.transform_filter(_only("record"))
-        .mark_point(
-            filled=True, shape="circle", size=record_map.FAINT_SIZE, opacity=record_map.FAINT, aria=False
+    pick = alt.selection_point(name=record_map.SELECTION, fields=["key", "nonce"], on="click", clear=False)
+    points = (
+        base.transform_filter(_only("point"))
+        .mark_point(shape="circle", strokeWidth=1.5, cursor="pointer")
+        .encode(
+            x=x,
+            y=y,
+            stroke=alt.Stroke("slot:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None),
+            fill=alt.Fill("slot:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None),
+            fillOpacity=alt.FillOpacity("filled:Q", scale=None, legend=None),
+            opacity=alt.Opacity("tone:Q", scale=None, legend=None),
+            size=alt.Size("size:Q", scale=None, legend=None),
+            **_described(),
         )
-        .encode(x=x, y=y, color=_slot("slot"), tooltip=alt.Tooltip("description:N", title=" "))
+        .add_params(pick)
     )
-    size = record_map.SIZE
-    offered = base.transform_filter(_only("offered")).mark_point(shape="circle", size=size, opacity=1)
-    selected = base.transform_filter(_only("selected")).mark_point(
-        filled=True, shape="circle", size=size, opacity=1
+    outlined = base.transform_filter(_only("outline")).mark_point(
+        shape="circle", size=record_map.OUTLINE_SIZE, strokeWidth=2, opacity=1
     )
     asked = base.transform_filter(_only("question"))
     question = asked.mark_point(filled=True, shape="diamond", size=record_map.QUESTION_SIZE, opacity=1)
-    marks = [
-        mark.encode(x=x, y=y, color=_slot("slot"), **_described()) for mark in (offered, selected, question)
-    ]
-    ranked = base.transform_filter("datum.mark === 'offered' || datum.mark === 'selected'")
+    marks = [mark.encode(x=x, y=y, color=_slot("slot"), **_described()) for mark in (outlined, question)]
+    ranked = base.transform_filter(_only("point"))
     ranks = _text(ranked, "label", align="left", dx=record_map.RANK_OFFSET, size=record_map.LABEL_SIZE)
     name = asked.mark_text(dy=record_map.NAME_OFFSET, fontSize=record_map.LABEL_SIZE, fontWeight=600)
     labels = [
         ranks.encode(x=x, y=y, color=_slot("slot")),
         name.encode(x=x, y=y, text=alt.Text("label:N"), color=_slot("slot")),
     ]
-    return _framed(records, *marks, *labels, height=height)
+    return _framed(points, *marks, *labels, height=height)
 
 
 BUILDERS: dict[str, Callable[[], dict[str, Any]]] = {

@@ -11,12 +11,15 @@ from playground.views.palette import Theme
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["ASPECT", "HEIGHT", "chart", "rows", "spec"]
+__all__ = ["ASPECT", "HEIGHT", "SELECTION", "chart", "rows", "spec"]
 
+SELECTION = "record"
+"""Name of the selection; a picked point answers its key and the nonce the rows carry."""
 HEIGHT = 420  # px; a narrow page makes the picture smaller, never its shape
 FAINT = 0.28  # opacity of what is not offered
-FAINT_SIZE = 22  # square px
-SIZE = 56  # square px of what is offered
+FAINT_SIZE = 14  # square px
+SIZE = 50  # square px of what is offered
+OUTLINE_SIZE = 190  # square px, around the record that is marked everywhere
 QUESTION_SIZE = 190  # square px
 LABEL_SIZE = 11.5  # px
 RANK_OFFSET = 7  # px right of a point's middle
@@ -24,11 +27,23 @@ NAME_OFFSET = -16  # px, above the question's
 QUESTION = "question"
 
 
-def rows(view: MapView) -> list[Row]:
-    """Return the chart's rows, the faint ones first."""
-    found = [_row(_mark(point), point, point.label) for point in view.points]
+def rows(view: MapView, *, selected: str | None = None, nonce: int = 0) -> list[Row]:
+    """Return the chart's rows, what lies below first.
+
+    Args:
+        view: What to show.
+        selected: Key of the record that is outlined.
+        nonce: Rises with every pick; without it a second click on the same point would send nothing.
+    """
+    ordered = sorted(view.points, key=lambda point: (point.selected, bool(point.rank)))
+    found = [_point_row(point, nonce) for point in ordered]
+    found += [
+        {**_row("outline", point, nonce), "slot": "ink", "description": f"Selected: {point.description}"}
+        for point in ordered
+        if point.key == selected
+    ]
     if view.question is not None:
-        found.append(_row("question", view.question, QUESTION))
+        found.append({**_row("question", view.question, nonce), "label": QUESTION})
     return found
 
 
@@ -43,18 +58,18 @@ def chart(view: MapView, *, theme: Theme = "light", width: int = 640) -> alt.Lay
     return standalone(spec(), rows(view), title="Map", caption=caption, theme=theme, width=width)
 
 
-def _mark(point: MapPoint) -> str:
-    if point.selected:
-        return "selected"
-    return "offered" if point.rank else "record"
-
-
-def _row(mark: str, point: MapPoint, label: str) -> Row:
+def _point_row(point: MapPoint, nonce: int) -> Row:
+    near = point.selected or point.rank > 0
     return {
-        "mark": mark,
-        "x": point.x,
-        "y": point.y,
-        "slot": point.slot,
-        "label": label,
-        "description": point.description,
+        **_row("point", point, nonce),
+        "label": point.label,
+        "filled": 0.0 if near and not point.selected else 1.0,
+        "tone": 1.0 if near else FAINT,
+        "size": SIZE if near else FAINT_SIZE,
     }
+
+
+def _row(mark: str, point: MapPoint, nonce: int) -> Row:
+    place = {"x": point.x, "y": point.y, "slot": point.slot, "key": point.key, "nonce": nonce}
+    looks = {"label": "", "filled": 0.0, "tone": 1.0, "size": SIZE}
+    return {"mark": mark, **place, **looks, "description": point.description}

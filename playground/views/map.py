@@ -7,7 +7,7 @@ matter. Coordinates fit a box of ``ASPECT`` by 1 and have one scale, so that dis
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from playground.compiler.values import KINDS, Kind, SourceResult
 from playground.escaping import replace_surrogates
 from playground.retrieval.corpus import search_text
 from playground.retrieval.index import Vectors
-from playground.retrieval.projection import Points, principal_plane
+from playground.retrieval.projection import Plane, Points, principal_plane
 from playground.sources.chats import positions_of
 from playground.views.direction import without_overrides
 from playground.views.palette import Slot
@@ -94,6 +94,12 @@ class MapView:
     notes: tuple[str, ...]
     """What is not on it, and why."""
 
+    def listed(self, marked: str | None) -> tuple[MapPoint, ...]:
+        """Return the points whose rank is drawn, by kind and rank, then the marked one if it is another."""
+        best = [point for point in self.points if point.label]
+        best.sort(key=lambda point: (KINDS.index(point.slot), point.rank))
+        return (*best, *(point for point in self.points if point.key == marked and not point.label))
+
 
 def map_view(
     project: Project,
@@ -103,6 +109,7 @@ def map_view(
     results: Sequence[SourceResult] = (),
     manifest: ContextManifest | None = None,
     most: int = POINTS,
+    project_onto_plane: Callable[[Vectors], Plane] = principal_plane,
 ) -> MapView:
     """Return the map of everything that has a vector in the project. O(n d min(n, d)) for n points drawn.
 
@@ -113,6 +120,7 @@ def map_view(
         results: What the sources offered, best first.
         manifest: What became of it.
         most: Points that are drawn at most; those that are offered come first, and of the others every so many.
+        project_onto_plane: ``principal_plane``, or the same with a memory.
     """
     records = sorted(_records(project), key=lambda record: (KINDS.index(record.kind), record.record_id))
     known, rows = project.vectors.known([record.text for record in records])
@@ -120,7 +128,7 @@ def map_view(
     chosen = _chosen([ranks.get((records[at].kind, records[at].record_id), 0) for at in known], most)
     asked, why = _question_row(project, question, question_vector)
     shown = rows[chosen] if asked is None else np.concatenate([rows[chosen], asked.reshape(1, -1)])
-    plane = principal_plane(shown)
+    plane = project_onto_plane(shown)
     places = _boxed(plane.points)
     selected = _selected(manifest)
     points = tuple(

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from playground.app.data_adding import add_panel, report
+from playground.app.data_map import map_panel
 from playground.app.data_markup import data_style
 from playground.app.data_projects import projects_panel
 from playground.app.data_tables import tables_panel, tiles
@@ -23,3 +24,4 @@ with st.container(key="data_row"):
 report()
 tiles(project)
 tables_panel(project)
+map_panel(project)

@@ -40,19 +40,33 @@ def test_the_specification_is_built_once_and_holds_neither_rows_nor_colours() ->
     assert "data" not in record_map.spec()
 
 
-def test_each_point_is_one_row_at_its_place_in_the_colour_of_its_kind() -> None:
+def test_each_point_stands_at_its_place_in_the_colour_of_its_kind_faint_ones_below() -> None:
     rows = record_map.rows(VIEW)
     assert [(row["mark"], row["x"], row["y"], row["slot"]) for row in rows] == [
-        ("record", 0.1, 0.2, "rag"),
-        ("offered", 0.3, 0.4, "rag"),
-        ("selected", 1.2, 0.9, "memory"),
-        ("selected", 0.5, 0.5, "skills"),
+        ("point", 0.1, 0.2, "rag"),
+        ("point", 0.3, 0.4, "rag"),
+        ("point", 0.5, 0.5, "skills"),
+        ("point", 1.2, 0.9, "memory"),
         ("question", 0.7, 0.6, "ink"),
     ]
+    assert [(row["filled"], row["tone"]) for row in rows[:4]] == [(1, 0.28), (0, 1), (1, 1), (1, 1)]
 
 
 def test_only_the_best_ranks_are_drawn_and_the_question_is_named() -> None:
-    assert [row["label"] for row in record_map.rows(VIEW)] == ["", "", "2", "", "question"]
+    assert [row["label"] for row in record_map.rows(VIEW)] == ["", "", "", "2", "question"]
+
+
+def test_a_click_answers_key_and_nonce_through_a_named_selection() -> None:
+    (selection,) = record_map.spec()["params"]
+    assert selection["name"] == record_map.SELECTION
+    assert selection["select"]["fields"] == ["key", "nonce"]
+    assert {row["nonce"] for row in record_map.rows(VIEW, nonce=7)} == {7}
+
+
+def test_the_marked_record_is_outlined_where_its_point_stands() -> None:
+    (outline,) = [row for row in record_map.rows(VIEW, selected="rag0.3") if row["mark"] == "outline"]
+    assert (outline["x"], outline["y"], outline["slot"]) == (0.3, 0.4, "ink")
+    assert not [row for row in record_map.rows(VIEW, selected="gone") if row["mark"] == "outline"]
 
 
 def test_the_tooltip_is_plain_text_whatever_the_title() -> None:
@@ -60,7 +74,7 @@ def test_the_tooltip_is_plain_text_whatever_the_title() -> None:
     assert "description" in spec
     assert "href" not in spec
     assert "url" not in spec
-    assert HOSTILE in record_map.rows(VIEW)[2]["description"]
+    assert HOSTILE in record_map.rows(VIEW)[3]["description"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
