@@ -12,7 +12,7 @@ from playground.retrieval.headings import TITLE_LENGTH, HeadingPaths, headings_o
 from playground.retrieval.media_types import RESTRUCTURED
 from playground.retrieval.volume import check_volume
 
-__all__ = ["Corpus", "chunk_documents", "place_chunk", "search_text"]
+__all__ = ["Corpus", "chunk_documents", "search_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +84,15 @@ def chunk_documents(documents: Iterable[Document], chunker: Chunker, *, start: i
         for part, piece in enumerate(pieces, 1):
             lead = len(piece.text) - len(piece.text.lstrip())
             path = paths.at(piece.start_offset + lead)
-            chunk = place_chunk(piece, document, part=part, parts=len(pieces), headings=path)
-            chunks.append(replace(chunk, index=start + len(chunks)))
+            meta = {
+                "document": document.id,
+                "title": document.title,
+                "headings": path,
+                "part": part,
+                "parts": len(pieces),
+            }
+            chunks.append(replace(piece, index=start + len(chunks), meta=meta))
     return tuple(chunks)
-
-
-def place_chunk(chunk: Chunk, document: Document, *, part: int, parts: int, headings: tuple[str, ...]) -> Chunk:
-    """Return the chunk with its place in the document as meta data."""
-    meta = {
-        "document": document.id,
-        "title": document.title,
-        "headings": headings,
-        "part": part,
-        "parts": parts,
-    }
-    return replace(chunk, meta=meta)
 
 
 def search_text(chunk: Chunk) -> str:
