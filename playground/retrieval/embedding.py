@@ -214,30 +214,26 @@ def load_embedder(name: str | Path = MINILM_ID) -> SentenceTransformerEmbedder:
     return SentenceTransformerEmbedder(plain)
 
 
-def digest_of(files: Sequence[Path]) -> str:
-    """Return ``sha256:<hex>`` over the files' bytes, in the order given."""
-    state = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                state.update(block)
-    return f"sha256:{state.hexdigest()}"
-
-
 def _encodable(text: str) -> str:
     # A lone surrogate has no UTF-8 form and makes the tokenizer raise.
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
 def _weights_digest(folder: Path, name: str) -> str:
+    """Return ``sha256:<hex>`` over the bytes of all weight files, in the order of their names."""
+    state = hashlib.sha256()
     try:
-        return digest_of(weight_files(folder, name))
+        for path in weight_files(folder, name):
+            with path.open("rb") as file:
+                while block := file.read(1 << 20):
+                    state.update(block)
     except OSError as error:
         raise EmbeddingUnavailableError(
             f"The weights of the embedding model {name!r} cannot be read ({type(error).__name__}).",
             remedy="Check the permissions of its folder, or search lexically.",
             model=name,
         ) from error
+    return f"sha256:{state.hexdigest()}"
 
 
 def _load(folder: Path, name: str) -> Any:
