@@ -14,7 +14,16 @@ from pydantic.alias_generators import to_camel
 
 from playground.errors import InvalidInputError
 
-__all__ = ["RecordedValue", "Value", "as_float", "of_type", "shown", "whole_number"]
+__all__ = [
+    "LARGEST_WHOLE_NUMBER",
+    "RecordedValue",
+    "Value",
+    "as_float",
+    "invalid_input",
+    "of_type",
+    "shown",
+    "whole_number",
+]
 
 LARGEST_WHOLE_NUMBER = 2**53  # above it floats, and JSON readers that use them, no longer count by one
 
@@ -49,7 +58,11 @@ class Value(BaseModel):
 
     @classmethod
     def parse(cls, data: Any) -> Self:
-        """Check a mapping or an instance and return the value."""
+        """Check a mapping or an instance and return the value.
+
+        Raises:
+            InvalidInputError: For anything else, an unknown field or a malformed one; names it.
+        """
         try:
             return cls.model_validate(data)
         except ValidationError as error:
@@ -60,7 +73,11 @@ class Value(BaseModel):
 
     @classmethod
     def parse_json(cls, text: str | bytes) -> Self:
-        """Check JSON text and return the value."""
+        """Check JSON text and return the value.
+
+        Raises:
+            InvalidInputError: For text that is no JSON, an unknown field or a malformed one; names it.
+        """
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:

@@ -129,7 +129,11 @@ class ContextCompiler:
         self._requested += 1
 
     def package_stored(self, reference: str) -> None:
-        """Record where the host keeps the last package; part of the state from now on."""
+        """Record where the host keeps the last package; part of the state from now on.
+
+        Raises:
+            InvalidInputError: When the reference is no string.
+        """
         if not isinstance(reference, str):
             raise InvalidInputError(f"The reference is a {type(reference).__name__}.", remedy="Pass a string.")
         with self._guard:

@@ -30,6 +30,7 @@ __all__ = [
     "EstimatorKind",
     "EstimatorName",
     "Fallback",
+    "GrantedTokens",
     "ManifestEntries",
     "ManifestEntry",
     "PlacementSummary",
@@ -42,7 +43,7 @@ __all__ = [
     "summarise_error",
 ]
 
-EntryKind = Literal["working-memory", "memory", "rag", "transcript", "skills"]
+EntryKind = Literal["working-memory", Kind]
 Reason = Literal[
     "mandatory", "ranked", "reallocated", "already-placed", "budget", "duplicate", "superseded", "limit"
 ]

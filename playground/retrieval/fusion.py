@@ -25,6 +25,9 @@ def rrf(rankings: Iterable[Sequence[str]], *, k: int = RRF_K) -> list[Hit]:
     Returns:
         Every id with its sum, best first.
 
+    Raises:
+        InvalidInputError: When ``k`` is below 0.
+
     References:
         Cormack, Clarke and Büttcher, Reciprocal Rank Fusion outperforms Condorcet (SIGIR 2009).
     """
@@ -52,6 +55,9 @@ def convex(lexical: Iterable[Hit], dense: Iterable[Hit], *, dense_weight: float 
         lexical: BM25 scores.
         dense: Cosines.
         dense_weight: Weight of the cosines, 0 to 1; the rest is the lexical weight.
+
+    Raises:
+        InvalidInputError: When the weight is out of its range.
 
     References:
         Bruch, Gai and Ingber, An Analysis of Fusion Functions for Hybrid Retrieval (TOIS 2023).

@@ -29,6 +29,9 @@ class LexicalIndex:
         texts: What is searched.
         ids: One id a text, unique; by default the position as text.
 
+    Raises:
+        InvalidInputError: When there are more or fewer ids than texts, or one stands twice.
+
     References:
         Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009), with the inverse
         document frequency ``ln(1 + (N − n + 0.5) / (n + 0.5))``, which is never negative.

@@ -43,7 +43,10 @@ class ChunkSearch:
         per_stage_k: Chunks each stage of ``hybrid`` offers; by default as many as are asked for.
         rrf_k: Damping of reciprocal rank fusion.
         lexical: Their words under the same ids, where the index exists already.
-        reranker: Rescores what was found, before the cut.
+        reranker: Rescores what was found, before the cut; what it leaves out is not answered.
+
+    Raises:
+        InvalidInputError: When there is no such mode or fusion.
     """
 
     def __init__(
@@ -93,6 +96,14 @@ class ChunkSearch:
             signal: Stops before the next stage.
             charge: The options in one mapping, as ``RagSource`` hands them over.
             **options: Whom to charge for the query's embedding, see ``embed_charged``; nobody by default.
+
+        Returns:
+            The best chunks first, scores in 0 to 1.
+
+        Raises:
+            CallCancelledError: When the signal was cancelled.
+            InvalidInputError: When the reranker answers a chunk that it was not given, or the query's vector is
+                not one of the index's model.
         """
         merged: Charge = {**options, **(charge or {})}
         match self.mode:
