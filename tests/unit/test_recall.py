@@ -26,6 +26,7 @@ from playground.retrieval.documents import Document
 from playground.retrieval.search import Fusion
 from playground.scope import MemoryScope
 from playground.sources import ChatRecord, Skill
+from playground.working_memory import create_working_memory
 from playground.workspace import GoldRecord, Project, Scenario, VectorTable
 from playground.workspace.records import memory_from_json
 from playground.workspace.texts import skill_text
@@ -170,6 +171,8 @@ def test_a_figure_that_falls_as_tokens_grow_is_explained() -> None:
     rising = measure_recall([project], token_limits=(short, short + brief), **options)
     assert shares(rising, "dense") == (0.5, 1.0)
     assert VALLEY not in rising.notes
+    flat = measure_recall([project_of(FERRY)], modes=["lexical"], token_limits=(ONE, 2 * ONE))
+    assert VALLEY not in flat.notes
 
 
 def test_one_group_has_no_mean() -> None:
@@ -213,6 +216,16 @@ def test_each_question_is_asked_in_its_own_scope() -> None:
     assert shares(report, "lexical", "ben") == (1.0,)
 
 
+def test_questions_of_several_people_in_one_group_stay_apart() -> None:
+    hers = ChatRecord("hers", ANN, (Message("user", "May came."), Message("user", "I went home.")))
+    gold = (GoldRecord(source="transcript", record_id="hers#0"),)
+    ann = Scenario(id="a", question="May", group="ben", gold=gold)
+    report = measure_recall([project_of(MET, ann, chats=(HELLO, hers))], token_limits=(40,))
+    assert shares(report, "lexical", "ben") == (1.0,)
+    with pytest.raises(ProjectError):
+        measure_recall([project_of(ann, ann.model_copy(update={"scope": BEN}), chats=(HELLO, hers))])
+
+
 def test_kinds_that_both_hold_evidence_have_equal_shares() -> None:
     """Alone by score the two memories would fill the room."""
     memories = (remembered("m1", "The key is red."), remembered("m2", "The key is old."))
@@ -227,6 +240,15 @@ def test_kinds_that_both_hold_evidence_have_equal_shares() -> None:
     assert shares(measure_recall([project], modes=["dense"], token_limits=(limit,)), "dense") == (1.0,)
 
 
+def test_questions_of_one_person_that_need_other_sources_search_other_material() -> None:
+    key = Scenario(id="m", question="key", group="memory", gold=(GoldRecord(source="memory", record_id="m1"),))
+    memories = (remembered("m1", "The key is red."), remembered("m2", "The door is old."))
+    report = measure_recall([project_of(DEPOT, key, memories=memories)], token_limits=(5,))
+    materials = [row(report, "lexical", group).material_tokens for group in ("", "memory")]
+    project = project_of(memories=memories)
+    assert materials == [material_of(project, [source]).total for source in ("rag", "memory")]
+
+
 def test_only_sources_that_hold_evidence_are_asked() -> None:
     """Else the memory, first by its score, would take the place of the chunk."""
     memory = remembered("m", "the depot key is with Ann")
@@ -236,9 +258,18 @@ def test_only_sources_that_hold_evidence_are_asked() -> None:
 
 
 def test_neither_conversation_nor_working_memory_is_part_of_it() -> None:
-    talk = (Message("system", "Be brief."), Message("user", "the ferry is late in rain"))
-    calm, busy = project_of(FERRY), project_of(FERRY, messages=talk)
-    assert measure_recall([busy], token_limits=(ONE,)) == measure_recall([calm], token_limits=(ONE,))
+    """What stands in a request is not offered again, and the active task is part of what sources are asked."""
+    said = (Message("user", "The code is nine."), Message("user", "The ferry ferry is late."))
+    needs = Scenario(id="q", question="code", gold=(GoldRecord(source="transcript", record_id="c#0"),))
+    tasks = {"list": [{"id": "t", "title": "ferry late", "status": "in_progress"}], "active_task_id": "t"}
+    memory = create_working_memory(scope="ann", goal="Sail.", tasks=tasks, now=0)
+    calm = project_of(needs, chats=(ChatRecord("c", ANN, said),))
+    limit = max(material_of(calm, ["transcript"]).tokens.values())
+    expected = measure_recall([calm], modes=["lexical"], token_limits=(limit,))
+    assert shares(expected, "lexical") == (1.0,)
+    for busy in (replace(calm, messages=said[:1]), replace(calm, working_memory=memory)):
+        assert busy.query() != calm.query() or busy.messages
+        assert measure_recall([busy], modes=["lexical"], token_limits=(limit,)) == expected
 
 
 def test_evidence_whose_very_text_is_in_under_another_name_is_in_sight() -> None:
