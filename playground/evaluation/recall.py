@@ -51,7 +51,7 @@ def measure_recall(
     and the report says how many were. Sources are asked for all they find.
 
     Args:
-        projects: Each with at least one labelled question.
+        projects: Each with at least one labelled question and a name of its own.
         modes: How records are searched.
         token_limits: What records and their tags can take, in tokens, at least 1 each.
         fusion: How ``hybrid`` joins two rankings of documents.
@@ -61,7 +61,7 @@ def measure_recall(
         The figures; equal arguments give equal values, in any process.
 
     Raises:
-        InvalidInputError: For an unknown search, a limit out of range, or one of them twice.
+        InvalidInputError: For an unknown search, a limit out of range, one of them or a project's name twice.
         InvalidRequestError: When a project has no labelled question.
         ProjectError: When evidence does not exist, or not in the question's scope.
         SourceError: When a source fails.
@@ -75,6 +75,11 @@ def measure_recall(
         raise InvalidInputError(
             f"The searches are {shown(tuple(modes))}.", remedy=f"Use some of {', '.join(MODES)}, each once."
         )
+    names = [project.name for project in projects]
+    if not names or len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"The projects are called {shown(tuple(names))}.", remedy="Give at least one, each name once."
+        )
     groups: list[GroupRecall] = []
     unlabelled: list[UnlabelledQuestions] = []
     for project in projects:
@@ -87,8 +92,6 @@ def measure_recall(
         groups += _measured(asking, labelled, modes, limits)
         if rest := len(project.scenarios) - len(labelled):
             unlabelled.append(UnlabelledQuestions(project=project.name, questions=rest))
-    if not groups:
-        raise InvalidInputError("No project was given.", remedy="Pass at least one.")
     return RecallReport(
         token_limits=limits,
         fusion=fusion,
@@ -129,8 +132,8 @@ class _Asking:
         self._sources: dict[object, list[ContextSource]] = {}
 
     @property
-    def project(self) -> Project:
-        return self._project
+    def name(self) -> str:
+        return self._project.name
 
     def question(self, scenario: Scenario) -> _Question:
         project, wanted = self._project.for_scenario(scenario), wanted_sources(scenario)
@@ -175,7 +178,7 @@ def _measured(
                 for limit in measured
             }
             yield GroupRecall(
-                project=asking.project.name,
+                project=asking.name,
                 group=group,
                 mode=mode,
                 questions=len(questions),

@@ -404,7 +404,9 @@ def test_what_cannot_be_measured_is_refused(options: dict[str, Any], error: type
 @pytest.mark.parametrize(
     ("projects", "error"), [([], InvalidInputError), ([project_of()], InvalidRequestError)]
 )
-def test_something_must_be_measured(projects: Sequence[Project], error: type[PlaygroundError]) -> None:
+def test_projects_with_something_to_measure_and_a_name_of_their_own_are_needed(
+    projects: Sequence[Project], error: type[PlaygroundError]
+) -> None:
     with pytest.raises(error):
         measure_recall(projects)
 
