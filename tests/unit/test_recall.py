@@ -402,9 +402,14 @@ def test_what_cannot_be_measured_is_refused(options: dict[str, Any], error: type
 
 
 @pytest.mark.parametrize(
-    ("projects", "error"), [([], InvalidInputError), ([project_of()], InvalidRequestError)]
+    ("projects", "error"),
+    [
+        ([], InvalidInputError),
+        ([project_of(UNLABELLED)], InvalidRequestError),
+        ([project_of(DEPOT), project_of(FERRY)], InvalidInputError),
+    ],
 )
-def test_projects_with_something_to_measure_and_a_name_of_their_own_are_needed(
+def test_projects_need_something_to_measure_and_a_name_of_their_own(
     projects: Sequence[Project], error: type[PlaygroundError]
 ) -> None:
     with pytest.raises(error):
