@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import random
 import time
+import zipfile
 from collections.abc import Callable
 
 import pytest
 
+from playground.errors import InvalidInputError
+from playground.retrieval.archives import RATIO_LIMIT, UNPACKED_LIMIT
 from playground.retrieval.chunking import Chunk, chunk_blocks, chunk_fixed, chunk_recursive
 from playground.retrieval.corpus import chunk_documents
 from playground.retrieval.documents import Document, load_documents
 from playground.retrieval.lexical import LexicalIndex
-from tests.unit.retrieval.made_files import pdf, text_page
+from playground.retrieval.parsing import TIME_LIMIT
+from tests.unit.retrieval.made_files import raw_pdf
 
 pytestmark = pytest.mark.slow
 
@@ -81,11 +87,57 @@ def test_a_text_of_ten_thousand_pages_loads_and_is_cut() -> None:
     assert chunks[-1].end_offset == len(document.text)
 
 
-@pytest.mark.parametrize("name", ["line.html", "line.txt", "line.md"])
-def test_a_line_of_a_hundred_megabytes_loads(name: str) -> None:
-    result = load_documents([(name, b"word " * 20_000_000), ("good.txt", b"good")])
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("line.html", "", ""),
+        ("line.txt", "", ""),
+        ("line.md", "", ""),
+        ("line.json", '{"text": "', '"}'),
+        ("line.jsonl", '{"text": "', '"}'),
+        ("line.csv", 'id,text\n1,"', '"'),
+    ],
+)
+def test_a_line_of_a_hundred_megabytes_loads(name: str, before: str, after: str) -> None:
+    data = before.encode() + b"word " * 20_000_000 + after.encode()
+    result = load_documents([(name, data), ("good.txt", b"good")])
     assert result.errors == ()
     assert [document.source_name for document in result.documents] == [name, "good.txt"]
+    text = result.documents[0].text.strip()
+    assert text.count("word") == 20_000_000
+    assert text.replace("word ", "") == "word"
+
+
+def test_a_hundred_megabytes_of_what_takes_most_memory_are_refused_in_no_time() -> None:
+    """Each took gigabytes, and minutes of the process that serves everybody."""
+    size = 2 * LINE
+    for name, data in (
+        ("lists.json", b'{"text": "a", "x": [' + b"[]," * (size // 3) + b"[]]}"),
+        ("records.jsonl", b'{"text": "a"}\n' * (size // 14)),
+        ("headings.md", b"# a\n" * (size // 4)),
+    ):
+        started = time.process_time()
+        result = load_documents([(name, data), ("good.txt", b"good")])
+        if result.errors:
+            assert [error.name for error in result.errors] == [name]
+        else:
+            with pytest.raises(InvalidInputError, match="headings"):
+                chunk_documents(result.documents, chunk_blocks)
+        assert time.process_time() - started < 20
+        assert result.documents[-1].text == "good"
+
+
+def test_an_archive_of_more_than_512_megabytes_is_refused_though_its_ratio_is_allowed() -> None:
+    noise = random.Random(1).randbytes(20_000)
+    block = (noise + bytes(1_000_000)) * 8
+    with zipfile.ZipFile(target := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(68):
+            archive.writestr(f"word/media/{number}.bin", block)
+    packed, unpacked = len(target.getvalue()), 68 * len(block)
+    assert UNPACKED_LIMIT < unpacked < RATIO_LIMIT * packed
+    result = load_documents([("big.docx", target.getvalue()), ("good.txt", b"good")])
+    assert "unpacks to far more than it is" in str(result.errors[0])
+    assert [document.text for document in result.documents] == ["good"]
 
 
 def test_a_table_of_a_hundred_thousand_rows_loads() -> None:
@@ -95,9 +147,27 @@ def test_a_table_of_a_hundred_thousand_rows_loads() -> None:
     assert result.documents[99_999].id == "99999"
 
 
-def test_a_thousand_pages_of_pdf_load() -> None:
-    pages = [text_page(f"Page {number} with a few words") for number in range(1_000)]
-    (document,) = load_documents([("book.pdf", pdf(pages))]).documents
-    starts = document.meta["pageStarts"]
-    assert len(starts) == 1_000
-    assert document.text[starts[-1] :] == "Page 999 with a few words"
+def test_ten_thousand_pages_of_pdf_are_read_or_given_up_within_the_time() -> None:
+    count = 10_000
+    lines = b" ".join(b"(Line %d of a page, with words such as a line has) Tj 0 -12 Td" % n for n in range(20))
+    pages = b"<</Type /Pages /Kids [%s] /Count %d>>" % (
+        b" ".join(b"%d 0 R" % (4 + n) for n in range(count)),
+        count,
+    )
+    font = b"<</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>"
+    objects = [b"<</Type /Catalog /Pages 2 0 R>>", pages, font]
+    page = b"<</Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources <</Font <</F1 3 0 R>>>>>>"
+    objects += (page % (4 + count + number) for number in range(count))
+    for number in range(count):
+        text = b"BT /F1 9 Tf 20 700 Td (Page %d) Tj 0 -12 Td %s ET" % (number, lines)
+        objects.append(b"<</Length %d>>\nstream\n%s\nendstream" % (len(text), text))
+    started = time.monotonic()
+    result = load_documents([("book.pdf", raw_pdf(objects)), ("good.html", b"<p>good")])
+    assert time.monotonic() - started < TIME_LIMIT + 20
+    assert result.documents[-1].text == "good"
+    if result.errors:
+        assert f"book.pdf was not read within {TIME_LIMIT:g} seconds" in str(result.errors[0])
+        return
+    starts = result.documents[0].meta["pageStarts"]
+    assert len(starts) == count
+    assert result.documents[0].text[starts[-1] :].startswith("Page 9999\nLine 0 of a page")
