@@ -8,23 +8,20 @@ from operator import attrgetter
 from typing import Any
 
 from playground.compiler.budget import ContextBudget
+from playground.compiler.entries import SELECTED_REASONS, ManifestEntries, ManifestEntry
 from playground.compiler.manifest import (
-    SELECTED_REASONS,
     BudgetSummary,
     ContextManifest,
     EstimatorKind,
     Fallback,
     GrantedTokens,
-    ManifestEntries,
-    ManifestEntry,
     PlacementSummary,
     SourceSummary,
     summarise_error,
 )
 from playground.compiler.offers import Offers
-from playground.compiler.rendering import WORKING_MEMORY_SOURCE
 from playground.compiler.selection import Selection
-from playground.compiler.values import ContextBlock
+from playground.compiler.values import WORKING_MEMORY_SOURCE, ContextBlock
 from playground.digests import text_digest
 
 __all__ = ["describe"]

@@ -6,17 +6,24 @@ It carries identifiers, digests, queries and token counts, never the content of 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, overload
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import ConfigDict, Field, field_serializer, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_serializer, field_validator
 
 from playground.compiler.budget import ContextBudget, ContextShares
+from playground.compiler.entries import (
+    EntryKind,
+    ManifestEntries,
+    ManifestEntry,
+    Reason,
+    read_entries,
+    written_entries,
+)
 from playground.compiler.per_kind import PerKind
 from playground.compiler.values import Kind, SourceStatus
 from playground.digests import text_digest
-from playground.errors import InvalidInputError, PlaygroundError
+from playground.errors import PlaygroundError
 from playground.redaction import MESSAGE_LENGTH, redact
 from playground.values import RecordedValue, of_type
 
@@ -43,82 +50,10 @@ __all__ = [
     "summarise_error",
 ]
 
-EntryKind = Literal["working-memory", Kind]
-Reason = Literal[
-    "mandatory", "ranked", "reallocated", "already-placed", "budget", "duplicate", "superseded", "limit"
-]
 Refresh = Literal["initial", "reused", "host-request", "task-changed", "redacted", "overflow-retry"]
 Fallback = Literal["pass-limit", "source-failed"]
 EstimatorName = Literal["heuristic", "tokenizer", "provider"]
-SELECTED_REASONS: frozenset[Reason] = frozenset({"mandatory", "ranked", "reallocated"})
 MANIFEST_VERSION: Literal[1] = 1
-
-
-class ManifestEntry(NamedTuple):
-    """One candidate or working-memory item, selected or not."""
-
-    source: str
-    kind: EntryKind
-    record_id: str
-    revision: int | None
-    digest: str
-    query: str | None
-    tokens: int
-    selected: bool
-    reason: Reason
-    score: float | None
-
-
-class ManifestEntries(Sequence[ManifestEntry]):
-    """Entries as columns; rows are made when they are read.
-
-    A compile of twenty thousand candidates would otherwise spend most of its time on rows nobody looks at.
-    """
-
-    __slots__ = ("_columns",)
-
-    def __init__(self, columns: Sequence[Sequence[Any]]) -> None:
-        self._columns = tuple(map(tuple, columns))
-
-    @classmethod
-    def of(cls, entries: Iterable[ManifestEntry]) -> ManifestEntries:
-        """Return the columns of ``entries``."""
-        return cls(list(zip(*entries, strict=True)) or [()] * len(ManifestEntry._fields))
-
-    def column(self, name: str) -> Sequence[Any]:
-        """Return one field of every entry; read only."""
-        return self._columns[ManifestEntry._fields.index(name)]
-
-    def selected_records(self) -> frozenset[tuple[str, str]]:
-        """Return source and record id of every selected entry."""
-        pairs = zip(self.column("source"), self.column("record_id"), strict=True)
-        return frozenset(compress(pairs, self.column("selected")))
-
-    def __len__(self) -> int:
-        return len(self._columns[0])
-
-    @overload
-    def __getitem__(self, index: int) -> ManifestEntry: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[ManifestEntry, ...]: ...
-    def __getitem__(self, index: int | slice) -> ManifestEntry | tuple[ManifestEntry, ...]:
-        if isinstance(index, slice):
-            return tuple(map(ManifestEntry, *(column[index] for column in self._columns)))
-        return ManifestEntry(*(column[index] for column in self._columns))
-
-    def __iter__(self) -> Iterator[ManifestEntry]:
-        return map(ManifestEntry, *self._columns)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ManifestEntries | tuple | list):
-            return NotImplemented
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"ManifestEntries({list(self)!r})"
 
 
 class SourceErrorSummary(RecordedValue):
@@ -259,17 +194,11 @@ class ContextManifest(RecordedValue):
     @field_validator("entries", mode="plain")
     @classmethod
     def _read_entries(cls, value: Any) -> ManifestEntries:
-        if isinstance(value, ManifestEntries):
-            return value
-        if not isinstance(value, list | tuple):
-            raise InvalidInputError("the entries are not a list")
-        return ManifestEntries.of(
-            item if isinstance(item, ManifestEntry) else _EntryRecord.parse(item).entry() for item in value
-        )
+        return read_entries(value)
 
     @field_serializer("entries")
     def _write_entries(self, entries: ManifestEntries) -> list[dict[str, Any]]:
-        return [_entry_json(entry) for entry in entries]
+        return written_entries(entries)
 
     @property
     def digest(self) -> str:
@@ -341,38 +270,3 @@ def summarise_error(error: BaseException | None) -> SourceErrorSummary | None:
 
 def _reason_of(summary: SourceSummary) -> str:
     return summary.error.message if summary.error else "no reason given"
-
-
-class _EntryRecord(RecordedValue):
-    """The recorded form of an entry; checks what is read from outside."""
-
-    source: str
-    kind: EntryKind
-    record_id: str
-    revision: int | None = None
-    digest: Annotated[str, Field(pattern="^sha256:[0-9a-f]{64}$")]
-    query: str | None = None
-    tokens: Annotated[int, Field(ge=0)]
-    selected: bool
-    reason: Reason
-    score: float | None = None
-
-    @model_validator(mode="after")
-    def _reason_fits(self) -> Self:
-        if self.selected != (self.reason in SELECTED_REASONS):
-            raise InvalidInputError(
-                f"an entry with the reason {self.reason} cannot have selected {self.selected}"
-            )
-        return self
-
-    def entry(self) -> ManifestEntry:
-        return ManifestEntry(*(getattr(self, name) for name in ManifestEntry._fields))
-
-
-_ENTRY_KEYS: dict[str, str] = {
-    name: _EntryRecord.model_fields[name].alias or name for name in ManifestEntry._fields
-}
-
-
-def _entry_json(entry: ManifestEntry) -> dict[str, Any]:
-    return {key: value for key, value in zip(_ENTRY_KEYS.values(), entry, strict=True) if value is not None}
