@@ -55,6 +55,8 @@ class Place:
     def change(self, change: Callable[[Project], Project]) -> Project:
         """Write what ``change`` makes of the project as it is now; nobody else's change is lost.
 
+        Nothing is written when it returns the very project that it was given.
+
         Raises:
             ProjectError: When it cannot be read or written.
         """
@@ -67,7 +69,9 @@ class Place:
             return ProjectLibrary(self.folder.parent).change(self.given, change)
         try:
             with held(self.folder):
-                return write_held(self.folder, change(load_project(self.folder)))
+                before = load_project(self.folder)
+                after = change(before)
+                return before if after is before else write_held(self.folder, after)
         except OSError as error:
             raise self._unwritable(error) from error
 

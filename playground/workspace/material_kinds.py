@@ -5,7 +5,9 @@ Bytes in, values out. Nothing is refused here: what is odd is a document, and it
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -21,7 +23,7 @@ __all__ = ["MATERIAL_KINDS", "MaterialKind", "Told", "is_project_archive", "tell
 
 MaterialKind = Literal["documents", "memories", "chats", "skills"]
 MATERIAL_KINDS: tuple[MaterialKind, ...] = get_args(MaterialKind)
-Form = Literal["", "exported lines", "exported file", "project"]
+Form = Literal["", "exported lines", "exported file", "exported archive", "project"]
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _JSON_STARTS = (b"{", b"[")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -41,7 +43,7 @@ class Told:
 
     Attributes:
         kind: As what it is read.
-        rule: Why, as the end of a sentence that begins with "because".
+        rule: What says so, in a few words.
         form: How it is written, where that makes a difference.
     """
 
@@ -60,7 +62,7 @@ def tell_kind(name: str, data: bytes) -> Told:
     if data.startswith(_ZIP):
         return _told_of_archive(name, data)
     if PurePosixPath(name).name.casefold() == "skill.md":
-        return Told("skills", "it is called SKILL.md")
+        return Told("skills", "the name SKILL.md")
     start = data.lstrip()
     if start.startswith(_JSON_STARTS + _BOMS + (_FRONT_MATTER,)):
         try:
@@ -84,10 +86,23 @@ def _told_of_archive(name: str, data: bytes) -> Told:
     except DocumentError:
         return _nothing_special()
     if is_project_archive(names):
-        return Told("documents", "it holds a project.json", "project")
+        return Told("documents", "a project.json in it", "project")
     if any(PurePosixPath(path).name.casefold() == "skill.md" for path in names):
-        return Told("skills", "it holds a SKILL.md")
+        return Told("skills", "a SKILL.md in it")
+    pages = sorted(path for path in names if path.endswith(".md") and "/" not in path)
+    if pages and _is_exported_page(data, pages[0]):
+        return Told("memories", "files of exported memories in it", "exported archive")
     return _nothing_special()
+
+
+def _is_exported_page(archive: bytes, page: str) -> bool:
+    with zipfile.ZipFile(io.BytesIO(archive)) as unpacked:
+        content = unpacked.read(page)
+    try:
+        from_markdown(content.decode())
+    except (InvalidInputError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def _told_of_front_matter(text: str) -> Told:
@@ -95,7 +110,7 @@ def _told_of_front_matter(text: str) -> Told:
         from_markdown(text)
     except InvalidInputError:
         return _nothing_special()
-    return Told("memories", "its front matter is that of an exported memory", "exported file")
+    return Told("memories", "the front matter of an exported memory", "exported file")
 
 
 def _first_record(text: str) -> Any:
@@ -120,19 +135,19 @@ def _parsed(text: str, start: int) -> Any:
 def _told_of_record(value: Any) -> Told:
     if isinstance(value, list):  # a list of chats, each a list of messages
         inner = value[0][0] if value[0] else None
-        return Told("chats", "it holds messages with a role") if _is_message(inner) else _nothing_special()
+        return Told("chats", "messages with a role") if _is_message(inner) else _nothing_special()
     if not isinstance(value, Mapping):
         return _nothing_special()
     if isinstance(value.get("messages"), list):
-        return Told("chats", "it holds objects with messages")
+        return Told("chats", "objects with messages")
     if _is_message(value):
-        return Told("chats", "it holds messages with a role")
+        return Told("chats", "messages with a role")
     if isinstance(value.get("memory"), Mapping) and "version" in value:
-        return Told("memories", "its lines are those of exported memories", "exported lines")
+        return Told("memories", "lines of exported memories", "exported lines")
     if "revisions" in value:
-        return Told("memories", "its records have revisions")
+        return Told("memories", "records with revisions")
     if "text" in value and (_MEMORY_FIELDS & value.keys() or value.get("kind") in get_args(MemoryKind)):
-        return Told("memories", "its records have fields that only memories have")
+        return Told("memories", "fields that only memories have")
     return _nothing_special()
 
 
@@ -141,4 +156,4 @@ def _is_message(value: Any) -> bool:
 
 
 def _nothing_special() -> Told:
-    return Told("documents", "nothing marks it as something else")
+    return Told("documents", "no mark of another kind")

@@ -27,19 +27,19 @@ RECORD = MemoryRecord(
 @pytest.mark.parametrize(
     ("text", "kind", "rule"),
     [
-        ("Just words.", "documents", "nothing marks it"),
-        ("", "documents", "nothing marks it"),
-        ("# A page\n\nWords.", "documents", "nothing marks it"),
-        ("---\ntitle: A page\ndescription: Words\n---\nMore.", "documents", "nothing marks it"),
-        ('{"id": "a", "text": "One."}', "documents", "nothing marks it"),
-        ('[{"text": "One."}, {"role": "user", "content": "Hi"}]', "documents", "nothing marks it"),
-        ('{"text": "One.", "role": "manager"}', "documents", "nothing marks it"),
-        ('{"text": "One.", "kind": "letter"}', "documents", "nothing marks it"),
-        ("[]", "documents", "nothing marks it"),
-        ("[[]]", "documents", "nothing marks it"),
-        ("[1, 2]", "documents", "nothing marks it"),
-        ("{not JSON", "documents", "nothing marks it"),
-        ("[" * 100_000, "documents", "nothing marks it"),
+        ("Just words.", "documents", "no mark of another kind"),
+        ("", "documents", "no mark of another kind"),
+        ("# A page\n\nWords.", "documents", "no mark of another kind"),
+        ("---\ntitle: A page\ndescription: Words\n---\nMore.", "documents", "no mark of another kind"),
+        ('{"id": "a", "text": "One."}', "documents", "no mark of another kind"),
+        ('[{"text": "One."}, {"role": "user", "content": "Hi"}]', "documents", "no mark of another kind"),
+        ('{"text": "One.", "role": "manager"}', "documents", "no mark of another kind"),
+        ('{"text": "One.", "kind": "letter"}', "documents", "no mark of another kind"),
+        ("[]", "documents", "no mark of another kind"),
+        ("[[]]", "documents", "no mark of another kind"),
+        ("[1, 2]", "documents", "no mark of another kind"),
+        ("{not JSON", "documents", "no mark of another kind"),
+        ("[" * 100_000, "documents", "no mark of another kind"),
         ('[{"role": "user", "content": "Hi"}]', "chats", "messages with a role"),
         ('{"role": "user", "content": "Hi"}\n{"role": "assistant", "content": "Hi"}', "chats", "with a role"),
         ('{"messages": [{"role": "user", "content": "Hi"}]}', "chats", "objects with messages"),
@@ -73,7 +73,7 @@ def test_an_archive_is_told_by_what_is_in_it() -> None:
     assert tell_kind("a.zip", in_folder).form == "project"
     assert tell_kind("a.zip", pack_files({"pay/SKILL.md": skill})).kind == "skills"
     nested = pack_files({"pay/SKILL.md": skill, "pay/examples/mine/project.json": b"{}"})
-    assert tell_kind("a.zip", nested) == Told("skills", "it holds a SKILL.md")
+    assert tell_kind("a.zip", nested) == Told("skills", "a SKILL.md in it")
     for other in (pack_files({"word/document.xml": b"<a/>"}), b"PK\x03\x04 torn"):
         assert tell_kind("a.docx", other).kind == "documents"
 
