@@ -20,7 +20,7 @@ from playground.app.remedies import with_working_actions
 from playground.app.services import Compiled, Retrieval, compiled, loads_model
 from playground.app.sidebar import draw_sidebar
 from playground.app.style import apply_style
-from playground.compiler.rendering import WORKING_MEMORY_SOURCE
+from playground.compiler.values import WORKING_MEMORY_SOURCE
 from playground.errors import PlaygroundError
 from playground.escaping import one_line
 from playground.models import ModelEntry, catalogue, find_model

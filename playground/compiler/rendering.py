@@ -22,7 +22,6 @@ from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = [
     "CONTEXT_TAG",
-    "WORKING_MEMORY_SOURCE",
     "record_overhead",
     "record_piece",
     "render_records",

@@ -19,9 +19,8 @@ from typing import NamedTuple
 from playground.compiler.budget import ContextBudget
 from playground.compiler.manifest import Reason
 from playground.compiler.offers import MemoryOffers, Offers
-from playground.compiler.rendering import WORKING_MEMORY_SOURCE
 from playground.compiler.selection import Rooms, Selection, granted_tokens, rooms_of
-from playground.compiler.values import Kind
+from playground.compiler.values import WORKING_MEMORY_SOURCE, Kind
 
 __all__ = ["Outcome", "Turn", "line_number", "piece_of_entry", "piece_of_line", "record_of"]
 

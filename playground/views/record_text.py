@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from playground.compiler.manifest import EntryKind
-from playground.compiler.rendering import WORKING_MEMORY_SOURCE
-from playground.compiler.values import SourceResult
+from playground.compiler.values import WORKING_MEMORY_SOURCE, SourceResult
 from playground.escaping import replace_surrogates
 from playground.views.record_key import record_key
 from playground.views.words import shortened
