@@ -7,10 +7,10 @@ a slider prepares offers once and selects from them thousands of times.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
+from playground.compiler.counting import PieceCounter
 from playground.compiler.manifest import EstimatorKind, Fallback, Reason, Refresh
 from playground.compiler.placement import standing_placements
 from playground.compiler.ranking import (
@@ -21,8 +21,6 @@ from playground.compiler.ranking import (
     twin_groups,
 )
 from playground.compiler.rendering import (
-    record_overhead,
-    record_piece,
     render_records,
     render_tail,
     retrieval_frame,
@@ -169,7 +167,7 @@ def prepare(inputs: CompileInputs) -> Offers:
         InvalidRequestError: When a required source failed.
     """
     _check(of_type(inputs, CompileInputs, "What to prepare"))
-    counter = _PieceCounter(inputs.estimator)
+    counter = PieceCounter(inputs.estimator)
     candidates: list[ContextCandidate] = []
     sources: list[int] = []
     tokens: list[int] = []
@@ -260,36 +258,4 @@ def _with_required_tokens(offers: Offers) -> Offers:
     lines = [i for i, line in enumerate(offers.memory.lines) if line.mandatory]
     messages = [message for block in offers.render(offers.mandatory, lines) for message in block.messages]
     required = offers.inputs.estimator.estimate(messages)
-    return Offers(
-        **{name: getattr(offers, name) for name in Offers.__slots__ if name != "required_tokens"},
-        required_tokens=required,
-    )
-
-
-class _PieceCounter:
-    """Counts pieces; by length where the estimator allows it, by their whole text otherwise."""
-
-    def __init__(self, estimator: TokenEstimator) -> None:
-        self._estimator = estimator
-
-    def count(self, source: SourceResult, candidates: Sequence[ContextCandidate]) -> list[int]:
-        if not self._estimator.counts_by_length:
-            counts = [self._estimator.piece_tokens(record_piece(source, item)) for item in candidates]
-        else:
-            overhead = record_overhead(source)
-            lengths = list(map(attrgetter("rendered_length"), candidates))
-            known = {length: self._estimator.length_tokens(overhead + length) for length in set(lengths)}
-            counts = list(map(known.__getitem__, lengths))
-        claims = list(map(attrgetter("tokens"), candidates))
-        if claims.count(None) == len(claims):
-            return counts
-        for index, stated in enumerate(claims):
-            if stated is not None:
-                counts[index] = max(counts[index], stated + self._tags(source, candidates[index]))
-        return counts
-
-    def _tags(self, source: SourceResult, candidate: ContextCandidate) -> int:
-        bare = ContextCandidate(
-            candidate.record_id, "", 0.0, revision=candidate.revision, provenance=candidate.provenance
-        )
-        return self._estimator.piece_tokens(record_piece(source, bare))
+    return replace(offers, required_tokens=required)
