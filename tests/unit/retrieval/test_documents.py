@@ -63,6 +63,46 @@ def test_another_encoding_is_detected_and_warned_of() -> None:
     assert "not UTF-8" in result.warnings[0].message
 
 
+MARKS = (
+    "\u202eabc\u202c \u200f\u05e9\u05dc\u05d5\u05dd\u200e \u2066x\u2069 "
+    "\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f3f3\ufe0f\u200d\U0001f308 a\u0301 "
+    "\x01\x0b\x1b \ufffe \u2028 \x85z"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.md", MARKS.encode()),
+        ("a.txt", MARKS.encode("utf-16")),
+        ("a.json", json.dumps({"text": MARKS}).encode()),
+        ("a.jsonl", json.dumps({"text": MARKS}, ensure_ascii=False).encode()),
+        ("a.csv", f'id,text\n1,"{MARKS}"\n'.encode()),
+        ("a.html", f"<p>{MARKS}</p>".encode()),
+    ],
+)
+def test_marks_of_direction_joined_emoji_and_controls_come_through_unchanged(name: str, content: bytes) -> None:
+    """Right-to-left marks, zero-width joiners and what XML does not allow are the text's own."""
+    result = load_documents([(name, content)])
+    assert [document.text for document in result.documents] == [MARKS]
+    assert result.warnings == ()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_mark_of_the_byte_order_is_no_part_of_any_format(encoding: str) -> None:
+    files = {
+        "a.json": '{"text": "\u00e4"}',
+        "b.jsonl": '{"text": "\u00e4"}\n{"text": "\u00e4"}',
+        "c.csv": "id,text\n1,\u00e4\n",
+        "d.html": "<p>\u00e4",
+        "e.md": "# \u00e4",
+    }
+    result = load_documents((name, text.encode(encoding)) for name, text in files.items())
+    assert (result.errors, result.warnings) == ((), ())
+    assert [document.text for document in result.documents] == ["\u00e4"] * 5 + ["# \u00e4"]
+    assert [result.documents[at].title for at in (3, 5)] == ["1", "\u00e4"]
+
+
 def test_a_few_nul_characters_are_replaced_and_warned_of() -> None:
     data = b"some words\x00 and many more words that follow the one odd byte in this otherwise sound text " * 2
     result = load_documents([("a.txt", data)])

@@ -150,14 +150,12 @@ def test_a_table_of_a_hundred_thousand_rows_loads() -> None:
 def test_ten_thousand_pages_of_pdf_are_read_or_given_up_within_the_time() -> None:
     count = 10_000
     lines = b" ".join(b"(Line %d of a page, with words such as a line has) Tj 0 -12 Td" % n for n in range(20))
-    pages = b"<</Type /Pages /Kids [%s] /Count %d>>" % (
-        b" ".join(b"%d 0 R" % (4 + n) for n in range(count)),
-        count,
-    )
+    kids = b" ".join(b"%d 0 R" % (4 + number) for number in range(count))
+    pages = b"<</Type /Pages /Kids [%s] /Count %d>>" % (kids, count)
     font = b"<</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>"
     objects = [b"<</Type /Catalog /Pages 2 0 R>>", pages, font]
-    page = b"<</Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources <</Font <</F1 3 0 R>>>>>>"
-    objects += (page % (4 + count + number) for number in range(count))
+    page = b"<</Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources %s>>"
+    objects += (page % (4 + count + number, b"<</Font <</F1 3 0 R>>>>") for number in range(count))
     for number in range(count):
         text = b"BT /F1 9 Tf 20 700 Td (Page %d) Tj 0 -12 Td %s ET" % (number, lines)
         objects.append(b"<</Length %d>>\nstream\n%s\nendstream" % (len(text), text))
