@@ -10,7 +10,15 @@ from itertools import islice
 
 from playground.errors import InvalidInputError
 
-__all__ = ["HEADING_LIMIT", "TITLE_LENGTH", "Heading", "HeadingPaths", "first_title", "headings_of"]
+__all__ = [
+    "HEADING_LIMIT",
+    "TITLE_LENGTH",
+    "Heading",
+    "HeadingPaths",
+    "fence_after",
+    "first_title",
+    "headings_of",
+]
 
 TITLE_LENGTH = 300  # code points of a title that are kept: every chunk below repeats it
 HEADING_LIMIT = 500_000  # as many as a document may have chunks
@@ -56,6 +64,22 @@ def first_title(text: str) -> str:
     return next((heading.title for heading in _each_heading(text) if heading.title), "")
 
 
+def fence_after(fence: str, mark: str, rest: str) -> str:
+    """Return the fence of the code that is open after a line of backticks or tildes; empty when none is.
+
+    Args:
+        fence: The one that is open before it; empty when none is.
+        mark: The backticks or tildes that begin the line, at least three.
+        rest: What follows them.
+
+    References:
+        CommonMark 0.31, section 4.5: as many marks of the same kind, or more, with nothing behind them close.
+    """
+    if not fence:
+        return mark
+    return "" if mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip() else fence
+
+
 class HeadingPaths:
     """The titles in force at any place of one text. Building is O(headings), a look-up O(log headings).
 
@@ -84,10 +108,8 @@ def _each_heading(text: str) -> Iterator[Heading]:
     fence = ""
     for line in _MARKED_LINE.finditer(text) if "#" in text else ():
         heading, mark, rest = line.groups()
-        if mark and not fence:
-            fence = mark
-        elif mark and mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip():
-            fence = ""
+        if mark:
+            fence = fence_after(fence, mark, rest)
         elif heading and not fence:
             yield Heading(len(heading), _title(rest), line.start())
 

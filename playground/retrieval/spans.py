@@ -6,11 +6,12 @@ Pure. Spans come in order, and nothing of the text is left out between them.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from playground.retrieval.borders import cluster_border
-from playground.retrieval.headings import headings_of
+from playground.retrieval.headings import fence_after, headings_of
 
 __all__ = [
     "CountText",
@@ -23,6 +24,8 @@ __all__ = [
 ]
 
 SEPARATORS = ("\n\n\n", "\n\n", "\n", ". ", " ", "")
+
+_FENCE = re.compile(r"`{3,}|~{3,}")
 
 CountText = Callable[[str], int]
 Span = tuple[int, int]
@@ -154,14 +157,12 @@ def _blocks(text: str, headings: set[int]) -> Iterator[Span]:
     blank = False
     for line in text.splitlines(keepends=True):
         bare = line.strip()
-        mark = bare[:3] if bare[:3] in {"```", "~~~"} else ""
+        mark = _FENCE.match(bare)
         if not fence and offset > start and (offset in headings or (blank and bare)):
             yield start, offset
             start = offset
-        if mark and not fence:
-            fence = mark
-        elif mark and mark == fence and not bare.strip(mark[0]):
-            fence = ""
+        if mark:
+            fence = fence_after(fence, mark.group(), bare[mark.end() :])
         blank = not bare
         offset += len(line)
     if offset > start:

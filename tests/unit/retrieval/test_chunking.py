@@ -84,6 +84,13 @@ def test_blocks_start_anew_before_every_heading_even_with_room() -> None:
     assert [c.text for c in chunk_blocks(text)] == ["# A\n\nalpha\n\n", "## B\n\nbeta\n\n", "## C\n"]
 
 
+def test_a_fence_in_a_longer_fence_does_not_part_the_block() -> None:
+    code = "````\n```\nfirst\n\nsecond\n```\n````\n"
+    text = f"Before.\n\n{code}\nAfter that, more."
+    chunks = chunk_blocks(text, size=len(code) + 1, count=len)
+    assert [chunk.text for chunk in chunks] == ["Before.\n\n", f"{code}\n", "After that, more."]
+
+
 def test_blocks_keep_fenced_code_whole_and_see_no_heading_in_it() -> None:
     text = "intro\n\n```sh\n# comment\n\nrun\n```\n\nend"
     assert [c.text for c in chunk_blocks(text, size=7)] == [
