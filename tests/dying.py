@@ -62,12 +62,14 @@ class DyingProcesses:
         for process in self._running:
             process.communicate(timeout=60)
 
-    def each(self, root: Path, code: str) -> Iterator[tuple[int, bool]]:
-        """Yield, after each attempt, its number from 1 and whether it was killed; the last one was not.
+    def each(self, root: Path, code: str, *, start: int = 1, step: int = 1) -> Iterator[tuple[int, bool]]:
+        """Yield, after each attempt, its number and whether it was killed; the last one was not.
 
         Args:
             root: Of the library that the code knows as ``library``.
             code: What is run; it knows ``number``, too.
+            start: The first attempt is killed at this call.
+            step: Each further one so many calls later; every call takes a second of a busy machine.
         """
         process = subprocess.Popen(
             [sys.executable, "-c", self._prepare + _CODE, str(root), code],
@@ -79,7 +81,7 @@ class DyingProcesses:
         self._running.append(process)
         assert process.stdin is not None
         assert process.stdout is not None
-        for number in range(1, 1_000):
+        for number in range(start, 1_000, step):
             process.stdin.write(f"{number}\n")
             process.stdin.flush()
             state = int(process.stdout.readline())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -32,14 +33,22 @@ OWN_FILES = frozenset(
 """What saving replaces in a project's folder; ``skills`` is a folder, all else are files."""
 
 
-def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files by their path in ``folder``; their content is on the disk then.
+def write_files(target: Path, fresh: Path, files: Mapping[str, bytes]) -> None:
+    """Write files by their path in ``fresh``; their content is on the disk then.
+
+    A file that ``target`` holds already gets a second name instead: most changes concern one file of many.
+
+    Args:
+        target: The folder as it is; it need not exist.
+        fresh: The folder that is to take its place.
+        files: Their contents.
 
     Raises:
         OSError: When the disk refuses.
     """
     for name, data in files.items():
-        write_file(folder / name, data)
+        if not (_holds(target / name, data) and _linked(target / name, fresh / name)):
+            write_file(fresh / name, data)
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -116,13 +125,21 @@ def _carry(source: Path, destination: Path, *, link: bool) -> None:
         destination.mkdir(parents=True, exist_ok=True)
         for path in source.iterdir():
             _carry(path, destination / path.name, link=link)
-    elif source.is_file():  # a pipe, a socket or a device has no content, and could be read for ever
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        if not (link and _linked(source, destination)):
-            _copy(source, destination)
+    # A pipe, a socket or a device has no content, and could be read for ever.
+    elif source.is_file() and not (link and _linked(source, destination)):
+        _copy(source, destination)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        state = path.lstat()
+        return stat.S_ISREG(state.st_mode) and state.st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False
 
 
 def _linked(source: Path, destination: Path) -> bool:
+    destination.parent.mkdir(parents=True, exist_ok=True)
     try:
         destination.hardlink_to(source)
     except (OSError, NotImplementedError):  # a file system without second names
@@ -131,6 +148,7 @@ def _linked(source: Path, destination: Path) -> bool:
 
 
 def _copy(source: Path, destination: Path) -> None:
+    destination.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy2(source, destination)
     with destination.open("rb") as file:
         os.fsync(file.fileno())

@@ -46,8 +46,8 @@ def save_project(project: Project, folder: str | Path) -> Path:
 
         def prepare(fresh: Path) -> None:
             _check_target(target)
-            write_files(fresh, files)
             keep_others(target, fresh, project.skills)
+            write_files(target, fresh, files)
 
         if not target.name:
             raise ProjectError("The root of a disk is no project.", remedy="Choose a folder.", project="")
@@ -85,7 +85,7 @@ def write_held(target: Path, project: Project, *, more: Mapping[str, bytes] | No
 
     def prepare(fresh: Path) -> Project:
         keep_others(target, fresh, project.skills)
-        write_files(fresh, files)
+        write_files(target, fresh, files)
         return load_folder(fresh, target.name)
 
     loaded = swap_folder(target, prepare)

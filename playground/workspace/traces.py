@@ -57,10 +57,12 @@ class Traces:
             return True
         if not self._long and self._short is None:
             return False
+        if len(self._long) <= FEW and any(spelling in text for spelling in self._spellings):
+            return True
         unescaped = _unescaped(text)
         if self._short is not None and self._short.search(unescaped):
             return True
-        plain = " ".join(unescaped.split())
+        plain = _compared(unescaped)
         return self._whole_in(plain) or self._cut_in(plain)
 
     def in_bytes(self, data: bytes) -> bool:
@@ -118,12 +120,17 @@ def _by_head(texts: Iterable[str], length: int) -> dict[str, list[str]]:
 
 def _plain(text: str) -> str:
     """Return a text as it is compared: without escapes, characters that XML refuses and runs of blanks."""
-    return " ".join(_unescaped(text).split())
+    return _compared(_unescaped(text))
+
+
+def _compared(unescaped: str) -> str:
+    # What escapes and what is escaped cannot be told apart at the borders of a text, so neither counts.
+    return " ".join(unescaped.replace("\\", "").replace('"', "").split())
 
 
 def _unescaped(text: str) -> str:
     for _ in range(ROUNDS):
-        unescaped = html.unescape(_JSON_ESCAPE.sub(_character, text)).replace('""', '"')
+        unescaped = html.unescape(_JSON_ESCAPE.sub(_character, text))
         if unescaped == text:
             break
         text = unescaped

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import random
+import sqlite3
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +21,7 @@ from playground.errors import InvalidRequestError, ProjectError
 from playground.memory import InMemoryMemoryStore, MemorySession
 from playground.memory.jsonl import write_memories_jsonl
 from playground.memory.markdown_folder import write_memories_folder
+from playground.retrieval import vector_file
 from playground.retrieval.documents import Document
 from playground.retrieval.embedding_cache import EmbeddingCache, vector_key
 from playground.workspace import (
@@ -345,9 +347,10 @@ def test_without_a_cache_the_folder_is_erased_all_the_same(library: ProjectLibra
     assert places(library.root, REVISIONS) == []
 
 
-def test_a_cache_that_is_held_is_erased_by_the_next_use(library: ProjectLibrary, tmp_path: Path) -> None:
-    import sqlite3
-
+def test_a_cache_that_is_held_is_erased_by_the_next_use(
+    library: ProjectLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_file, "BUSY_SECONDS", 0.2)  # nobody lets go of it here
     path = tmp_path / "cache" / "vectors.sqlite"
     reader = sqlite3.connect(path)
     reader.execute("BEGIN")
@@ -384,9 +387,9 @@ library.forget("own", ["secret"], now=50, cache=cache)
 """
 
 
-@pytest.mark.parametrize("how", ["opened", "forgotten again"])
+@pytest.mark.parametrize(("how", "start"), [("opened", 1), ("forgotten again", 2)])
 def test_a_forget_that_is_killed_anywhere_is_finished_by_the_next_use(
-    tmp_path: Path, cache: EmbeddingCache, how: str
+    tmp_path: Path, cache: EmbeddingCache, how: str, start: int
 ) -> None:
     """Killed before the first step is done it did not happen; after it nothing brings the memory back."""
     library = ProjectLibrary(tmp_path / "projects", open_cache=lambda: EmbeddingCache(cache.path))
@@ -395,7 +398,7 @@ def test_a_forget_that_is_killed_anywhere_is_finished_by_the_next_use(
     states = set()
     with DyingProcesses(PREPARE) as dying:
         library.create("own", project)
-        for number, killed in dying.each(library.root, FORGET):
+        for number, killed in dying.each(library.root, FORGET, start=start, step=2):
             before = load_project(library.root / "own")  # goes on with nothing
             hidden = "secret" not in {record.id for record in before.memories}
             states.add((hidden, (library.root / "own" / JOURNAL).exists()))
