@@ -16,6 +16,8 @@ from playground.commands import exits
 from playground.commands.compiling import compile_command
 from playground.commands.embedding import embed_command
 from playground.commands.evaluating import evaluate_command
+from playground.commands.exporting import export_command
+from playground.commands.forgetting import forget_command
 from playground.commands.importing import import_command
 from playground.commands.projects import find_project
 from playground.commands.recalling import recall_command
@@ -36,6 +38,8 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 app.command("compile")(compile_command)
 app.command("embed")(embed_command)
 app.command("evaluate")(evaluate_command)
+app.command("export")(export_command)
+app.command("forget")(forget_command)
 app.command("import")(import_command)
 app.command("recall")(recall_command)
 

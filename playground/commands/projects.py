@@ -6,7 +6,8 @@ A name is a sample's, else one of the user's own projects; anything else is a fo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,6 +18,7 @@ from playground.values import shown
 
 if TYPE_CHECKING:
     from playground.workspace import Project
+    from playground.workspace.memories import Forgetting
 
 __all__ = ["Place", "find_project", "new_folder", "new_project", "print_warnings"]
 
@@ -45,10 +47,12 @@ class Place:
     def load(self) -> Project:
         """Read the project and say on the error stream what was odd about its files."""
         from playground.workspace import load_project  # noqa: PLC0415  # brings NumPy
-        from playground.workspace.library import ProjectLibrary  # noqa: PLC0415
+        from playground.workspace.library import default_library  # noqa: PLC0415
 
+        if self.kind == "folder":
+            self._finish_forgetting()
         own = self.kind == "own"
-        project = ProjectLibrary(self.folder.parent).load(self.given) if own else load_project(self.folder)
+        project = default_library().load(self.given) if own else load_project(self.folder)
         print_warnings(project)
         return project
 
@@ -62,11 +66,11 @@ class Place:
         """
         from playground.workspace import load_project  # noqa: PLC0415  # brings NumPy
         from playground.workspace.folder_exchange import held  # noqa: PLC0415
-        from playground.workspace.library import ProjectLibrary  # noqa: PLC0415
+        from playground.workspace.library import default_library  # noqa: PLC0415
         from playground.workspace.saving import write_held  # noqa: PLC0415
 
         if self.kind == "own":
-            return ProjectLibrary(self.folder.parent).change(self.given, change)
+            return default_library().change(self.given, change)
         try:
             with held(self.folder):
                 before = load_project(self.folder)
@@ -82,12 +86,39 @@ class Place:
             ProjectError: When something is there now, or it cannot be written.
         """
         from playground.workspace import save_project  # noqa: PLC0415  # brings NumPy
-        from playground.workspace.library import ProjectLibrary  # noqa: PLC0415
+        from playground.workspace.library import default_library  # noqa: PLC0415
 
         if self.kind == "own":
-            return ProjectLibrary(self.folder.parent).create(self.given, project)
+            return default_library().create(self.given, project)
         save_project(project, new_folder(self.folder))
         return project
+
+    def forget(self, record_ids: Iterable[str], *, now: int) -> Forgetting:
+        """Forget memories here, in what is kept in the folder, and in the user's vector cache.
+
+        Raises:
+            ProjectError: When the project cannot be read or written.
+        """
+        from playground.retrieval.embedding_cache import EmbeddingCache  # noqa: PLC0415  # brings NumPy
+        from playground.retrieval.user_cache import cache_path  # noqa: PLC0415
+        from playground.workspace.folder_exchange import held  # noqa: PLC0415
+        from playground.workspace.forgetting import forget_everywhere  # noqa: PLC0415
+        from playground.workspace.library import default_library  # noqa: PLC0415
+
+        if self.kind == "own":
+            return default_library().forget(self.given, record_ids, now=now)
+        try:
+            with held(self.folder), closing(EmbeddingCache(cache_path())) as cache:
+                return forget_everywhere(self.folder, record_ids, now=now, cache=cache)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _finish_forgetting(self) -> None:
+        """Go on with a forget that was cut off, as the library does for own projects."""
+        from playground.workspace.forgetting import is_unfinished  # noqa: PLC0415  # brings NumPy
+
+        if is_unfinished(self.folder, has_cache=True):
+            self.forget((), now=0)  # nothing new is forgotten, so that no time is written
 
     def _unwritable(self, error: OSError) -> ProjectError:
         reason = error.strerror or type(error).__name__
@@ -102,13 +133,16 @@ def find_project(name: str) -> Place:
     """Return where a project lies.
 
     Raises:
-        ProjectError: When it is neither the name of a project nor a folder.
+        ProjectError: When it is neither the name of a project nor the folder of one.
     """
+    from playground.workspace import load_project  # noqa: PLC0415  # brings NumPy
+
     found = _known(name)
     if found is not None:
         return found
     if _is_path(name) or _folder(name).is_dir():
-        return Place(name, _folder(name), "folder")  # loading says what it lacks
+        load_project(_folder(name))  # says what it lacks, unless it was being exchanged when it was looked at
+        return Place(name, _folder(name), "folder")
     raise ProjectError(
         f"There is no project {shown(name)}.",
         remedy=f"Choose one of {', '.join(_names())}, or give the folder of a project.",
