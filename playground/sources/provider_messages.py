@@ -24,6 +24,7 @@ __all__ = ["LeftOut", "canonical_message", "system_messages"]
 Json = dict[str, Any]
 
 _ROLES = {"developer": "system", "function": "tool"}
+_KNOWN_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _FIELDS = frozenset(
     {"role", "content", "tool_calls", "tool_call_id", "function_call", "refusal"}
     | {"providerMetadata", "provider_metadata"}
@@ -62,9 +63,13 @@ def canonical_message(data: Mapping[str, Any], left_out: LeftOut) -> Json:
         left_out: Where fields that are not read, and unknown kinds of parts, are counted.
 
     Raises:
-        InvalidInputError: When calls are malformed. Everything else is left to ``as_message``.
+        InvalidInputError: When the role is unknown or calls are malformed; ``as_message`` checks the parts.
     """
     role, content = data.get("role"), data.get("content")
+    if role not in _KNOWN_ROLES:
+        raise InvalidInputError(
+            f"a message has the role {shown(role)}", remedy=f"Use one of {', '.join(_KNOWN_ROLES)}."
+        )
     left_out.add_fields(data, _FIELDS | {"name"} if role == "function" else _FIELDS)
     if role == "function":
         content = [_result(_call_id(data), content)]
@@ -72,7 +77,7 @@ def canonical_message(data: Mapping[str, Any], left_out: LeftOut) -> Json:
         content = [_result(data["tool_call_id"], content)]
     else:
         content = _content(data, content, left_out)
-    message = {"role": _ROLES.get(role, role) if isinstance(role, str) else role, "content": content}
+    message = {"role": _ROLES.get(role, role), "content": content}
     metadata = data.get("providerMetadata", data.get("provider_metadata"))
     return message if metadata is None else {**message, "providerMetadata": metadata}
 

@@ -6,12 +6,15 @@ import sys
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.app import data_map
+from playground.app import data_map, services
 from playground.charts import map as map_chart
 from playground.views.record_key import record_key
+from playground.workspace import load_sample
 from tests.app.driver import body, go_to, opened, press
+from tests.unit.test_partial_vectors import SampleModel
 
 
 def charts(app: AppTest) -> list[Any]:
@@ -89,3 +92,19 @@ def test_a_compile_that_fails_leaves_the_records_on_the_map() -> None:
     press(app, "Show the map")
     assert len(charts(app)) == 1
     assert "Documents</td><td>2</td><td>0</td><td>0</td>" in body(app)
+
+
+def test_a_question_that_was_searched_by_meaning_is_on_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    st.cache_resource.clear()
+    model = SampleModel(load_sample("deploy-demo"))
+    for module in (services, data_map):
+        monkeypatch.setattr(module, "shared_embedder", lambda _: model)
+    monkeypatch.setattr(data_map, "model_ready", lambda: True)
+    app = go_to(page(search="hybrid"), "compile")
+    app.text_input(key="question").set_value("Who may approve the zeppelin?").run()
+    go_to(app, "data")
+    press(app, "Show the map")
+    assert "3 records and the question" in body(app)
+    model.weights_digest = "sha256:other"
+    st.cache_resource.clear()
+    assert "3 records<" in body(app.run())

@@ -308,7 +308,7 @@ def test_nul_and_lone_surrogates_are_replaced_everywhere_with_one_warning() -> N
         (lines({"messages": HELLO}, HELLO[0]), "log.json, line 2: a message stands among chats"),
         (lines({"messages": HELLO}) + b"\n\n{broken", "line 3"),
         (lines(HELLO[0]) + b'\n{"role": "user"}', "line 2: a message has no content"),
-        ([HELLO[0], {"content": "x"}], "log.json, message 2: A message has the role None"),
+        ([HELLO[0], {"content": "x"}], "log.json, message 2: a message has the role None"),
         ([HELLO[0], 7], "message 2: a message is 7"),
         (lines({"messages": HELLO}, {"messages": [{"role": "bot", "content": "x"}]}), "line 2, message 1: "),
         ([{"role": "bot", "content": "x"}], "'bot'"),
