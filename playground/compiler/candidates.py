@@ -20,7 +20,7 @@ from playground.errors import InvalidInputError
 from playground.escaping import escape_attribute
 from playground.values import as_float, shown, whole_number
 
-__all__ = ["ContextCandidate", "Provenance", "in_rank_order"]
+__all__ = ["ContextCandidate", "Provenance", "in_rank_order", "revision_order"]
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
@@ -119,10 +119,14 @@ class ContextCandidate:
 
     def tie_key(self) -> tuple[object, ...]:
         """Return the total order among equal scores: id, newest revision, digest, then everything else."""
-        newest = -1 if self.revision is None else self.revision
         provenance = self.provenance or Provenance()
         rest = [provenance.origin, provenance.source_kinds, self.tokens, self.query, self.match]
-        return (self.record_id, -newest, self.digest, json.dumps(rest))
+        return (self.record_id, -revision_order(self.revision), self.digest, json.dumps(rest))
+
+
+def revision_order(revision: int | None) -> int:
+    """Return a number by which revisions are compared: a text without one is older than any that has one."""
+    return -1 if revision is None else revision
 
 
 def in_rank_order(candidates: Sequence[ContextCandidate]) -> list[ContextCandidate]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from playground.compiler.candidates import revision_order
 from playground.compiler.manifest import ContextManifest, ManifestEntry
 from playground.compiler.offers import Offers
 from playground.compiler.placement import standing_placements
@@ -85,7 +86,7 @@ def _newest(offers: Offers, manifest: ContextManifest, entry: ManifestEntry) -> 
         for placed in reversed(offers.inputs.placed)
         if (placed.source, placed.record_id) == (entry.source, entry.record_id)
     ]
-    return max(known, key=lambda one: -1 if one.revision is None else one.revision)
+    return max(known, key=lambda one: revision_order(one.revision))
 
 
 def _offered(manifest: ContextManifest, source: str, record_id: str) -> Iterator[tuple[int, ManifestEntry]]:

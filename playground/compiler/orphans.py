@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from playground.compiler.candidates import ContextCandidate
+from playground.compiler.candidates import ContextCandidate, revision_order
 from playground.compiler.values import PlacedEntry, SourceResult, TextKey
 
 __all__ = ["kept_texts", "to_ask_again", "with_orphans"]
@@ -71,7 +71,7 @@ def kept_texts(
     wanted = {
         entry.text_key
         for record, entry in latest.items()
-        if offered.get(record, -1) <= (-1 if entry.revision is None else entry.revision)
+        if offered.get(record, -1) <= revision_order(entry.revision)
     }
     kept = {key: text for key, text in texts.items() if key in wanted}
     for result in results:
@@ -95,8 +95,9 @@ def _newest_offered(results: Sequence[SourceResult]) -> dict[tuple[str, str], in
 def _with_known(result: SourceResult, known: Sequence[ContextCandidate]) -> SourceResult:
     offered: dict[str, int] = {}
     for candidate in result.candidates:
-        offered[candidate.record_id] = max(offered.get(candidate.record_id, -1), _revision(candidate))
-    back = [candidate for candidate in known if _revision(candidate) > offered.get(candidate.record_id, -2)]
+        order = revision_order(candidate.revision)
+        offered[candidate.record_id] = max(offered.get(candidate.record_id, order), order)
+    back = [one for one in known if revision_order(one.revision) > offered.get(one.record_id, -2)]
     if not back:
         return result
     merged = replace(result, candidates=(*result.candidates, *back), limit=None)
@@ -117,7 +118,3 @@ def _widened(
         if own > limit:
             return position
     return len(optional)
-
-
-def _revision(candidate: ContextCandidate) -> int:
-    return -1 if candidate.revision is None else candidate.revision

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
+from playground.compiler.candidates import revision_order
 from playground.compiler.manifest import Reason
 from playground.compiler.values import ContextCandidate, PlacedEntry, SourceResult
 
@@ -32,7 +33,7 @@ def settled_in_source(
     known = [(entry.record_id, entry.revision) for entry in placed]
     known += [(candidate.record_id, candidate.revision) for candidate in listed]
     for record_id, revision in known:
-        newest[record_id] = max(newest.get(record_id, -1), _revision(revision))
+        newest[record_id] = max(newest.get(record_id, -1), revision_order(revision))
     here = {(entry.record_id, entry.digest) for entry in standing if entry.source == result.source_id}
     seen: set[str] = set()
     for index, candidate in enumerate(listed):
@@ -40,7 +41,7 @@ def settled_in_source(
             continue
         if (candidate.record_id, candidate.digest) in here:
             settled[index] = "already-placed"
-        elif _revision(candidate.revision) < newest[candidate.record_id]:
+        elif revision_order(candidate.revision) < newest[candidate.record_id]:
             settled[index] = "superseded"
         elif candidate.record_id in seen:
             settled[index] = "duplicate"
@@ -97,7 +98,3 @@ def twin_groups(ranking: Sequence[int], candidates: Sequence[ContextCandidate]) 
         groups.setdefault(digest, []).append(i)
     shared = [members for members in groups.values() if len(members) > 1]
     return {i: number for number, members in enumerate(shared) for i in members}
-
-
-def _revision(value: int | None) -> int:
-    return -1 if value is None else value
