@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from playground.retrieval.index import UNIT_TOLERANCE, Vectors
+from playground.retrieval.index import Vectors, are_unit
 
 __all__ = [
     "cache_parts",
@@ -140,8 +140,7 @@ def row_check(model_id: str, weights_digest: str, digest: bytes, vector: bytes) 
 
 def is_unit(vector: Vectors) -> bool:
     """Say whether this is a finite vector of length 1."""
-    length = float(np.linalg.norm(vector)) if vector.ndim == 1 and len(vector) else 0.0
-    return abs(length - 1) <= UNIT_TOLERANCE  # false for NaN
+    return vector.ndim == 1 and are_unit(vector[np.newaxis])
 
 
 def _own_asides(path: Path) -> list[Path]:
