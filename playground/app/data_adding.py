@@ -36,7 +36,6 @@ from playground.workspace.samples import is_sample
 __all__ = ["add_panel", "report"]
 
 PASTE_LIMIT = 1_000_000  # characters
-DOCUMENT_TYPES = ("md", "markdown", "txt", "html", "htm", "pdf", "docx", "csv", "tsv", "json", "jsonl")
 Files = Sequence[tuple[str, bytes]]
 
 
@@ -54,9 +53,9 @@ def add_panel(project: Project) -> None:
                 label_visibility="collapsed",
             )
         with st.form("add_form", clear_on_submit=True, border=False):
+            # Of any name: the loaders look at the content, and say what to do with what they cannot read.
             files = st.file_uploader(
                 "Files",
-                type=_KINDS[kind].types,
                 accept_multiple_files=True,
                 key="add_files",
                 label_visibility="collapsed",
@@ -95,7 +94,6 @@ class _Kind:
     """One kind of material and how it comes in."""
 
     noun: tuple[str, str]
-    types: Sequence[str]
     placeholder: str
     load: Callable[[Files, Project], _Loaded]
     pasted_name: Callable[[str], str]
@@ -170,28 +168,24 @@ def _suffix(pasted: str) -> str:
 _KINDS = {
     "Documents": _Kind(
         ("document", "documents"),
-        DOCUMENT_TYPES,
         "Or paste Markdown, text, JSON or JSON Lines",
         _documents,
         lambda pasted: _time_of_day(pasted) + _suffix(pasted),
     ),
     "Memories": _Kind(
         ("memory", "memories"),
-        ("json", "jsonl", "txt", "md"),
         "Or paste one memory a line, or JSON Lines with text",
         _memories,
         _time_of_day,
     ),
     "Chats": _Kind(
         ("chat", "chats"),
-        ("json", "jsonl", "ndjson", "txt"),
         "Or paste messages of OpenAI or Anthropic as JSON or JSON Lines",
         _chats,
         _no_name,
     ),
     "Skills": _Kind(
         ("skill", "skills"),
-        ("zip", "md"),
         "Or paste a SKILL.md; a ZIP archive may hold several folders of skills",
         _skills,
         _no_name,

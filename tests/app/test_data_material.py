@@ -105,6 +105,36 @@ def test_one_bad_chat_log_is_named_with_its_line_and_the_others_join() -> None:
     assert "bad.jsonl, line 2, message 1" in shown
 
 
+@pytest.mark.parametrize("kind", ["Documents", "Memories", "Chats", "Skills"])
+def test_a_file_of_any_name_is_told_what_to_do_with_it(kind: str) -> None:
+    """What the page would not even take could not name its remedy (a legacy .doc, for example)."""
+    app = page()
+    upload(
+        app,
+        kind,
+        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)),
+        ("program", b"\x7fELF" + bytes(99)),
+    )
+    assert not app.exception
+    shown = body(app)
+    assert "old.doc" in shown
+    assert "program" in shown
+    assert "was not loaded" in shown
+    if kind == "Documents":
+        assert "Save it as DOCX and load that." in shown
+
+
+def test_documents_are_told_by_their_content_and_not_by_their_name() -> None:
+    app = page()
+    upload(
+        app,
+        "Documents",
+        ("letter", b"# Berths\n\nQuay nine is for tugs."),
+        ("notes.rst", b"Tugs\n====\n\nThey pull."),
+    )
+    assert "2 documents read" in body(app)
+
+
 def test_a_call_without_a_result_is_told_of() -> None:
     app = page()
     paste(app, "Chats", json.dumps(CHAT[:2]))
