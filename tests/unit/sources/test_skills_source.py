@@ -166,6 +166,21 @@ def test_an_own_matcher_ranks_and_its_nonsense_fails_the_source(registry: SkillR
         ask(SkillsSource(registry=registry, matcher=lambda *_: float("nan")), "x")
 
 
+def test_skills_are_ranked_at_six_decimals_and_then_by_id_in_whatever_order_they_came() -> None:
+    scores = {"c": 0.50000012, "b": 0.5, "a": 0.49999988, "d": 1 / 3}
+    records = [{"id": name, "name": name, "description": "x", "body": "b"} for name in scores]
+    registry = SkillRegistry.from_records(records)
+    assert [skill.id for skill in registry.list()] == ["a", "b", "c", "d"]
+    found = ask(SkillsSource(registry=registry, matcher=lambda _, skill: scores[skill.id]), "x", limit=3)
+    assert [(one.record_id, one.score) for one in found] == [
+        ("catalog/a", 0.5),
+        ("catalog/b", 0.5),
+        ("catalog/c", 0.5),
+    ]
+    last = ask(SkillsSource(registry=registry, matcher=lambda _, skill: scores[skill.id]), "x")[-1]
+    assert (last.record_id, last.score) == ("catalog/d", 0.333333)
+
+
 def test_a_query_without_words_offers_no_line(registry: SkillRegistry) -> None:
     for query in ("", "  ", "?!"):
         assert ask(SkillsSource(registry=registry), query) == []

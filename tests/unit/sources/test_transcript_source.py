@@ -139,6 +139,13 @@ def test_at_most_the_limit_is_offered_and_ties_end_in_the_id() -> None:
     assert ids(ask(TranscriptSource(store=store, scope=ADA), "deploy", limit=2)) == ["a#0", "b#0"]
 
 
+def test_ties_within_a_chat_end_in_the_id_as_text_too() -> None:
+    store = InMemoryChatStore([chat("c", *["deploy"] * 12)])
+    found = ids(ask(TranscriptSource(store=store, scope=ADA, neighbour_weight=0), "deploy"))
+    assert found == sorted(found)
+    assert found[:4] == ["c#0", "c#1", "c#10", "c#11"]
+
+
 def test_only_the_pinned_scope_is_read_and_a_request_may_narrow_it_R184_R185_R186() -> None:
     first = chat("one", "deploy", scope=MemoryScope(user_id="ada", agent_id="x"))
     store = InMemoryChatStore(
