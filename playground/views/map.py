@@ -119,7 +119,7 @@ def map_view(
         question_vector: ``(d,)``; by default what the project has for the question.
         results: What the sources offered, best first.
         manifest: What became of it.
-        most: Points that are drawn at most; those that are offered come first, and of the others every so many.
+        most: Points that are drawn at most; all that are offered, and an even selection of the others.
         project_onto_plane: ``principal_plane``, or the same with a memory.
     """
     records = sorted(_records(project), key=lambda record: (KINDS.index(record.kind), record.record_id))
@@ -294,8 +294,8 @@ def _left_out(known: int, drawn: int) -> str:
     if drawn == known:
         return ""
     return (
-        f"{plural(known, 'record')} have a vector, {count(drawn)} are drawn: those that were offered, and of "
-        "the others every so many."
+        f"{plural(known, 'record')} have a vector, {count(drawn)} are drawn: all that were offered, and an "
+        "even selection of the others."
     )
 
 
