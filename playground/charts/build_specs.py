@@ -192,9 +192,9 @@ def map_spec() -> dict[str, Any]:
     question = asked.mark_point(filled=True, shape="diamond", size=record_map.QUESTION_SIZE, opacity=1)
     marks = [mark.encode(x=x, y=y, color=_slot("slot"), **_described()) for mark in (outlined, question)]
     ranked = base.transform_filter(_only("point"))
-    size, weight = record_map.LABEL_SIZE, 600
-    ranks = ranked.mark_text(align="left", dx=record_map.RANK_OFFSET, fontSize=size, fontWeight=weight)
-    name = asked.mark_text(dy=record_map.NAME_OFFSET, fontSize=size, fontWeight=weight)
+    size = record_map.LABEL_SIZE
+    ranks = ranked.mark_text(align="left", dx=record_map.RANK_OFFSET, fontSize=size, fontWeight=600)
+    name = asked.mark_text(dy=record_map.NAME_OFFSET, fontSize=size, fontWeight=600)
     labels = [text.encode(x=x, y=y, text=alt.Text("label:N"), color=_slot("slot")) for text in (ranks, name)]
     return _framed(points, *marks, *labels, height=height)
 
