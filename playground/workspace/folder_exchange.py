@@ -28,6 +28,7 @@ __all__ = [
     "folder_stamp",
     "held",
     "interrupted",
+    "is_away",
     "read_folder",
     "remove_folder",
     "swap_folder",
@@ -123,6 +124,11 @@ def interrupted(parent: Path) -> set[str]:
     """Return the names of the folders in ``parent`` that an exchange is under way of, or was when it died."""
     found = (_OF_TARGET.fullmatch(path.name) for path in parent.iterdir())
     return {match["target"] for match in found if match is not None}
+
+
+def is_away(target: Path) -> bool:
+    """Say whether an exchange has taken ``target`` away and not yet set the new one in its place."""
+    return any((work / "old").is_dir() for work in _works(target))
 
 
 def folder_stamp(target: Path) -> FolderStamp:

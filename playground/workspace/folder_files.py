@@ -103,13 +103,21 @@ def keep_all(target: Path, fresh: Path) -> None:
 
 
 def files_under(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder and below it, in the order of their paths; links are not followed."""
-    for top, folders, names in os.walk(folder):
+    """Yield the files in a folder and below it, in the order of their paths; links are not followed.
+
+    Raises:
+        OSError: When a folder cannot be read.
+    """
+    for top, folders, names in os.walk(folder, onerror=_raise):
         folders.sort()
         for name in sorted(names):
             path = Path(top, name)
             if path.is_file() and not path.is_symlink():
                 yield path
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _keep(source: Path, destination: Path, *, link: bool) -> None:

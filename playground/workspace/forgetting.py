@@ -25,7 +25,6 @@ from pydantic import Field
 
 from playground.errors import PlaygroundError
 from playground.memory import MemoryRecord
-from playground.memory.ranking import forget_vectors
 from playground.retrieval.embedding_cache import EmbeddingCache, vector_key
 from playground.values import RecordedValue
 from playground.workspace.files import ProjectFolder
@@ -115,6 +114,8 @@ def _journal(path: Path) -> _Unfinished:
 def _finished(
     path: Path, project: Project, waiting: _Unfinished, cache: EmbeddingCache | None, ids: Sequence[str]
 ) -> Forgetting:
+    from playground.memory.ranking import forget_vectors  # noqa: PLC0415  # brings bm25s
+
     shared = {vector_key(text) for text in all_texts(project)}
     texts = [revision.text for record in waiting.records for revision in record.revisions]
     traces = Traces(text for text in texts if vector_key(text) not in shared)

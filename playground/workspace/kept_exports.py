@@ -76,7 +76,7 @@ def kept_exports(path: Path) -> tuple[KeptExport, ...]:
         OSError: When the folder cannot be read.
     """
     folder = path / EXPORTS
-    files = folder.iterdir() if folder.is_dir() else ()
+    files = folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ()
     return tuple(_told(file) for file in sorted(files) if file.is_file() and not file.is_symlink())
 
 
@@ -119,7 +119,7 @@ def _check_archive(path: Path, file_name: str, data: bytes) -> None:
 
 def _existing(path: Path, file_name: str) -> Path:
     file = path / EXPORTS / _checked(path, file_name)
-    if file.is_symlink() or not file.is_file():
+    if file.parent.is_symlink() or file.is_symlink() or not file.is_file():
         raise ProjectError(
             f"The project {path.name!r} keeps no file {file_name!r}.",
             remedy="Look at the list of its exports again.",

@@ -8,10 +8,18 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playground.errors import ProjectError
+from playground.errors import InvalidInputError, ProjectError
 from playground.retrieval.embedding_cache import EmbeddingCache
 from playground.retrieval.user_cache import cache_path
-from playground.workspace.folder_exchange import folder_stamp, held, interrupted, remove_folder, tidy
+from playground.workspace.folder_exchange import (
+    folder_stamp,
+    held,
+    interrupted,
+    is_away,
+    read_folder,
+    remove_folder,
+    tidy,
+)
 from playground.workspace.forgetting import finish_forgetting, forget_everywhere, is_unfinished
 from playground.workspace.kept_exports import KeptExport, drop_export, keep_export, kept_exports, read_export
 from playground.workspace.loading import load_project
@@ -57,8 +65,8 @@ class ProjectLibrary:
             # A project that a crash took away is put back, and one that was half removed goes.
             for name in filter(NAME.fullmatch, interrupted(self.root)):
                 tidy(self.root / name)
-            found = sorted(path.name for path in self.root.iterdir() if NAME.fullmatch(path.name))
-            return tuple(name for name in found if is_project(self.root / name))
+            found = {path.name for path in self.root.iterdir()} | interrupted(self.root)
+            return tuple(sorted(name for name in filter(NAME.fullmatch, found) if self._is_there(name)))
 
     def summaries(self) -> tuple[ProjectSummary, ...]:
         """Return what people are told of each project, by name; one that is damaged says so.
@@ -132,6 +140,7 @@ class ProjectLibrary:
                 written; what it raises is raised, and nothing is written either.
 
         Raises:
+            InvalidInputError: When the new project knows less of what was forgotten than the one passed in.
             ProjectError: When there is no such project, another program keeps changing it, a record cannot be
                 written without loss, or the disk refuses.
         """
@@ -139,6 +148,11 @@ class ProjectLibrary:
         with told(name, "written"), self._held(path):
             before = load_project(path)
             after = change(before)
+            if lost := {stone.id for stone in before.forgotten} - {stone.id for stone in after.forgotten}:
+                raise InvalidInputError(
+                    f"The change would lose that {len(lost):,} memories were forgotten.",
+                    remedy="Change the project that is passed in, not one that was loaded before.",
+                )
             return before if after is before else write_held(path, after)
 
     def delete(self, name: str) -> None:
@@ -203,7 +217,7 @@ class ProjectLibrary:
         path = self._path(name)
         with told(name, "read"):
             self._check_there(path, or_soon=True)
-            return kept_exports(path)
+            return read_folder(path, lambda: kept_exports(path))
 
     def read_export(self, name: str, file_name: str) -> bytes:
         """Return the content of a file that was kept beside a project.
@@ -214,7 +228,7 @@ class ProjectLibrary:
         path = self._path(name)
         with told(name, "read"):
             self._check_there(path, or_soon=True)
-            return read_export(path, file_name)
+            return read_folder(path, lambda: read_export(path, file_name))
 
     def drop_export(self, name: str, file_name: str) -> None:
         """Remove a file that was kept beside a project.
@@ -237,6 +251,11 @@ class ProjectLibrary:
             self._check_there(path)
             yield
 
+    def _is_there(self, name: str) -> bool:
+        path = self.root / name
+        # Asked twice, because an exchange may end between the other two.
+        return is_project(path) or is_away(path) or is_project(path)
+
     def _check_there(self, path: Path, *, or_soon: bool = False) -> None:
         """Refuse what is no project; ``or_soon`` takes one that is being exchanged at this moment."""
         if is_project(path) or (or_soon and self.root.is_dir() and path.name in interrupted(self.root)):
@@ -249,7 +268,7 @@ class ProjectLibrary:
 
     def _finish_forgetting(self, path: Path) -> None:
         has_cache = self._open_cache is not None
-        if not is_unfinished(path, has_cache=has_cache):
+        if not read_folder(path, lambda: is_unfinished(path, has_cache=has_cache)):
             return
         try:
             with self._held(path), self._cache(None) as cache:

@@ -7,6 +7,8 @@ import io
 import json
 import random
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,6 +42,7 @@ from playground.workspace.memories import remember_memory, revise_memory
 from playground.workspace.texts import all_texts
 from tests.dying import DyingProcesses
 
+ROOT = Path(__file__).resolve().parents[2]
 MODEL, WEIGHTS = "m", "sha256:0"
 REVISIONS = (
     'Ada\'s "secret" <garden> & the fox\nlie behind the third gate.',
@@ -468,3 +471,40 @@ def test_a_link_among_the_exports_is_neither_listed_nor_followed(
         library.read_export("own", "link.txt")
     library.forget("own", ["secret"], now=50)
     assert outside.read_text() == REVISIONS[1]
+
+
+def test_a_folder_of_exports_that_is_a_link_is_as_good_as_none(library: ProjectLibrary, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (library.root / "own" / "exports").rename(outside)
+    (library.root / "own" / "exports").symlink_to(outside)
+    assert library.exports("own") == ()
+    for use in (library.read_export, library.drop_export):
+        with pytest.raises(ProjectError, match="keeps no file"):
+            use("own", "package.json")
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}
+    library.forget("own", ["secret"], now=50)
+    library.keep_export("own", "new.json", b"{}")
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
+    assert [export.name for export in library.exports("own")] == ["new.json"]
+
+
+def test_a_forget_among_changes_of_other_processes_is_never_undone(
+    library: ProjectLibrary, cache: EmbeddingCache, tmp_path: Path
+) -> None:
+    code = """
+import sys
+from playground.workspace.library import ProjectLibrary
+from playground.workspace.memories import remember_memory
+library = ProjectLibrary(sys.argv[1])
+for at in range(15):
+    library.change("own", lambda project: remember_memory(project, f"Told {at}.", now=at, id=f"told-{at}"))
+"""
+    writer = subprocess.Popen([sys.executable, "-c", code, str(library.root)], cwd=ROOT)
+    while "told-3" not in {record.id for record in library.load("own").memories}:
+        assert writer.poll() is None
+    library.forget("own", ["secret"], now=50, cache=cache)
+    assert writer.wait(timeout=120) == 0
+    assert places(library.root, REVISIONS) == []
+    assert places(tmp_path / "cache", REVISIONS) == []
+    kept = {record.id for record in library.load("own").memories}
+    assert {f"told-{at}" for at in range(15)} <= kept

@@ -217,6 +217,25 @@ def test_two_processes_that_change_one_project_lose_nothing(library: ProjectLibr
     assert files(library) == ["own"]
 
 
+def test_a_project_that_is_being_exchanged_is_always_among_the_names(library: ProjectLibrary) -> None:
+    writer = python("for number in range(40): remember(number, mark)", str(library.root), "a")
+    while writer.poll() is None:
+        assert library.names() == ("own",)
+        assert [summary.problem for summary in library.summaries()] == [""]
+        assert library.exports("own") == ()
+    ended(writer)
+
+
+def test_a_change_made_of_a_project_that_was_loaded_before_cannot_bring_back_what_was_forgotten(
+    library: ProjectLibrary,
+) -> None:
+    stale = library.change("own", lambda project: remember_memory(project, "Secret.", now=1, id="secret"))
+    library.forget("own", ["secret"], now=2)
+    with pytest.raises(InvalidInputError, match="were forgotten"):
+        library.change("own", lambda _: stale)
+    assert "secret" not in {record.id for record in library.load("own").memories}
+
+
 def test_threads_that_change_one_project_lose_nothing(library: ProjectLibrary) -> None:
     def add(number: int) -> None:
         document = Document(f"d{number}", f"D{number}", f"text {number}")
