@@ -21,7 +21,9 @@ from playground.errors import PlaygroundError
 from playground.retrieval.embedding import SLAB, Embedder, Progress
 from playground.retrieval.index import Vectors
 from playground.retrieval.vector_file import (
+    in_file,
     in_memory,
+    is_cache,
     is_damage,
     is_unit,
     opened,
@@ -110,11 +112,13 @@ class EmbeddingCache:
         Raises:
             PlaygroundError: When the file cannot be written now, so that the vectors may still be there.
         """
-        gone_digests = [(digest,) for digest in digests]
+        wanted = frozenset(digests)
 
         def erase(connection: sqlite3.Connection) -> int:
             before = connection.total_changes
-            connection.executemany("DELETE FROM vectors WHERE text_digest = ?", gone_digests)
+            connection.executemany(
+                "DELETE FROM vectors WHERE text_digest = ?", [(digest,) for digest in wanted]
+            )
             return connection.total_changes - before
 
         def scrub(connection: sqlite3.Connection) -> bool:
@@ -124,7 +128,9 @@ class EmbeddingCache:
         gone = self._run(erase, None)
         busy = self._run(scrub, True)
         try:
-            remove_aside(self.path)
+            remove_aside(self.path, wanted)
+            # Memory that took the place of a file has lost them, and the file has not.
+            busy = busy or (not self._run(in_file, True) and is_cache(self.path))
         except OSError as error:
             raise _not_erased(self.path) from error
         if gone is None or busy:

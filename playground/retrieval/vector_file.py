@@ -11,6 +11,7 @@ import itertools
 import logging
 import re
 import sqlite3
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,9 @@ from playground.retrieval.index import Vectors, are_unit
 
 __all__ = [
     "cache_parts",
+    "in_file",
     "in_memory",
+    "is_cache",
     "is_damage",
     "is_unit",
     "opened",
@@ -32,6 +35,7 @@ __all__ = [
 ASIDE = ".damaged"  # behind the name of a file that was set aside
 BUSY_SECONDS = 5  # how long another process may hold the file
 _APPLICATION = 0x43505643  # "CPVC", in the file's header
+_MARK = slice(68, 72)  # where that is, see "Database File Format" of SQLite
 _PAGE = 4_096  # bytes of the first page, where the names of tables and columns are
 _DAMAGE = {
     sqlite3.SQLITE_CORRUPT,
@@ -62,8 +66,9 @@ def opened(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             return _connected(path)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
+        except (sqlite3.DatabaseError, ValueError) as error:
+            # A name in it that is no text, or not what it was: damage, if the file was ours.
+            if not (is_damage(error) if isinstance(error, sqlite3.DatabaseError) else is_cache(path)):
                 raise
             set_aside(path)
             return _connected(path)
@@ -119,14 +124,37 @@ def remove(path: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def remove_aside(path: Path) -> None:
+def remove_aside(path: Path, digests: Collection[bytes]) -> None:
     """Delete what was set aside, where it was a cache; a foreign file that stood in its place stays.
+
+    A cache whose beginning is lost is known by the digests of texts in it. O(bytes that were set aside).
+
+    Args:
+        path: The cache's file.
+        digests: What must not be left in a copy.
 
     Raises:
         OSError: When the file cannot be read or deleted.
     """
-    for part in _own_asides(path):
-        part.unlink(missing_ok=True)
+    for place in _asides(path):
+        parts = [part for part in _with_logs(place) if part.is_file()]
+        if _own(place) or any(_holds(part, digests) for part in parts):
+            for part in parts:
+                part.unlink(missing_ok=True)
+
+
+def in_file(connection: sqlite3.Connection) -> bool:
+    """Say whether a connection is to a file, and not to memory that took its place."""
+    return any(row[2] for row in connection.execute("PRAGMA database_list"))
+
+
+def is_cache(path: Path) -> bool:
+    """Say whether a cache of ours lies there; a folder and a file of another program are none.
+
+    Raises:
+        OSError: When the file cannot be read.
+    """
+    return path.is_file() and bool(_own(path))
 
 
 def row_check(model_id: str, weights_digest: str, digest: bytes, vector: bytes) -> bytes:
@@ -144,9 +172,18 @@ def is_unit(vector: Vectors) -> bool:
 
 
 def _own_asides(path: Path) -> list[Path]:
+    return [part for place in _asides(path) for part in _own(place)]
+
+
+def _asides(path: Path) -> list[Path]:
     numbered = re.compile(re.escape(f"{path.name}{ASIDE}") + r"(-\d+)?")
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    return [part for place in sorted(beside) if numbered.fullmatch(place.name) for part in _own(place)]
+    return [place for place in sorted(beside) if numbered.fullmatch(place.name)]
+
+
+def _holds(path: Path, digests: Collection[bytes]) -> bool:
+    data = path.read_bytes()
+    return any(digest in data for digest in digests)
 
 
 def _with_logs(path: Path) -> list[Path]:
@@ -157,7 +194,9 @@ def _own(path: Path) -> list[Path]:
     """Return the file and its logs, as far as they exist; nothing where the file is no cache."""
     try:
         with path.open("rb") as file:
-            ours = _COLUMNS[1].encode() in file.read(_PAGE)
+            page = file.read(_PAGE)
+        # Either may be damaged.
+        ours = _COLUMNS[1].encode() in page or page[_MARK] == _APPLICATION.to_bytes(4)
     except FileNotFoundError:
         return []
     return [part for part in _with_logs(path) if part.exists()] if ours else []
