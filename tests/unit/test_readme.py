@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 RECALL = "playground recall"
 RECALL_COLUMNS = 8
+HOMES = {"XDG_DATA_HOME": "", "XDG_CACHE_HOME": ""}  # both are below HOME then
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -49,9 +50,24 @@ def pythons() -> list[tuple[str, str]]:
     ]
 
 
-def commands() -> list[str]:
-    lines = [line for block in blocks() if block.language == "console" for line in block.text.splitlines()]
-    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+def consoles() -> list[list[str]]:
+    """The commands of each console block."""
+    return [
+        [line.removeprefix("$ ") for line in block.text.splitlines() if line.startswith("$ ")]
+        for block in blocks()
+        if block.language == "console"
+    ]
+
+
+def notes(folder: Path) -> None:
+    """What the reader of the tour is taken to have: a page and two memories."""
+    (folder / "notes").mkdir()
+    (folder / "notes" / "seats.md").write_text("# Seats\n\nThe quiet coach has window seats.\n")
+    lines = (
+        {"id": "seat", "kind": "semantic", "text": "Ada likes the window seat."},
+        {"id": "old-phone", "kind": "semantic", "text": "Ada's phone ends in 0932."},
+    )
+    (folder / "notes" / "memories.jsonl").write_text("\n".join(map(json.dumps, lines)))
 
 
 def test_every_block_is_of_a_language_that_a_test_here_holds() -> None:
@@ -92,27 +108,35 @@ def test_the_python_example_prints_what_stands_below_it(program: str, printed: s
 
 
 @pytest.mark.parametrize(
-    "command",
+    "block",
     # Benches have no place in the default run; there the command is only started with -m bench. What measures
     # recall is run where its table is compared.
     [
-        pytest.param(command, marks=pytest.mark.bench if "-m bench" in command else ())
-        for command in commands()
-        if RECALL not in command
+        pytest.param(block, marks=pytest.mark.bench if "-m bench" in block[0] else ())
+        for block in consoles()
+        if RECALL not in block[0]
     ],
 )
-def test_the_command_runs(command: str, tmp_path: Path) -> None:
-    assert printed_by(command, tmp_path).strip()
+def test_the_commands_of_a_block_run_one_after_the_other(block: list[str], tmp_path: Path) -> None:
+    notes(tmp_path)
+    printed = {command: printed_by(command, tmp_path) for command in block}
+    assert not [command for command, text in printed.items() if not text.strip()]
 
 
 def printed_by(command: str, tmp_path: Path) -> str:
-    program, *arguments = shlex.split(command)
+    program, *arguments = shlex.split(command, comments=True)
     start = {"playground": [sys.executable, "-m", "playground.cli"], "python": [sys.executable]}[program]
     inside = ROOT if arguments[:2] == ["-m", "pytest"] else tmp_path
     done = subprocess.run(
         [*start, *arguments],
         cwd=inside,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "HOME": str(tmp_path)},
+        env={
+            **os.environ,
+            **HOMES,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONIOENCODING": "utf-8",
+            "HOME": str(tmp_path),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -187,7 +211,7 @@ def recall_printed(command: str, tmp_path: Path) -> list[list[str]]:
 
 
 def test_the_table_of_evidence_is_what_the_command_under_it_prints(tmp_path: Path) -> None:
-    (command,) = (command for command in commands() if RECALL in command)
+    (command,) = (command for block in consoles() for command in block if RECALL in command)
     printed = recall_printed(command, tmp_path)
     assert {row[0] for row in printed[1:]} == {"assistant-memory", "bank-support"}
     assert rows_of(RECALL_COLUMNS) == printed
@@ -195,7 +219,7 @@ def test_the_table_of_evidence_is_what_the_command_under_it_prints(tmp_path: Pat
 
 @pytest.mark.slow
 def test_the_figures_of_other_settings_are_what_their_options_print(tmp_path: Path) -> None:
-    (command,) = (command for command in commands() if RECALL in command)
+    (command,) = (command for block in consoles() for command in block if RECALL in command)
     _, *rows = rows_of(RECALL_COLUMNS + 1)
     assert len(rows) == 4
     for option, *row in rows:
