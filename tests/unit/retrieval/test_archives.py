@@ -36,6 +36,16 @@ def test_an_entry_over_the_ratio_is_refused() -> None:
     refused(packed(("a.xml", b" " * 3_000_000)), "far more than it is")
 
 
+@pytest.mark.parametrize(("noise", "refused_"), [(17_000, False), (12_000, True)], ids=["90", "110"])
+def test_a_hundred_bytes_for_each_packed_one_are_the_border(noise: int, refused_: bool) -> None:
+    data = packed(("a.bin", random.Random(1).randbytes(noise) + bytes(1_650_000)))
+    assert abs((noise + 1_650_000) / len(data) - (110 if refused_ else 90)) < 8
+    if refused_:
+        refused(data, "far more than it is")
+    else:
+        assert checked_names("a.docx", data) == {"a.bin"}
+
+
 def test_a_bomb_among_honest_entries_is_refused() -> None:
     honest = ("photo.jpg", random.Random(1).randbytes(1_000_000))
     refused(packed(honest, ("a.bmp", b"\0" * 3_000_000)), "far more than it is")

@@ -14,10 +14,12 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.embedding import MiniLmEmbedder, SentenceTransformerEmbedder, load_embedder
+from playground.retrieval.index import Vectors
 
 # Every way out is closed before anything is imported; proxies of the machine are left out too.
 NO_NETWORK = """
@@ -226,3 +228,50 @@ def test_unreadable_modules_are_a_typed_error(tmp_path: Path) -> None:
 def test_names_of_hits_and_digits_come_without_numpy() -> None:
     code = "import playground.retrieval.hits, sys; print('numpy' in sys.modules)"
     assert run(code) == "False"
+
+
+class RecordingModel:
+    """Stands in for a model of the library, and notes how it is asked."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.sizes: set[int] = set()
+        self.inside = self.most_inside = 0
+        self._lock = threading.Lock()
+
+    def get_embedding_dimension(self) -> int:
+        return 2
+
+    def encode(self, texts: list[str], *, batch_size: int, **options: object) -> Vectors:
+        assert options["normalize_embeddings"] is True
+        with self._lock:
+            self.inside += 1
+            self.most_inside = max(self.most_inside, self.inside)
+            self.batches.append(texts)
+            self.sizes.add(batch_size)
+        time.sleep(0.02)
+        with self._lock:
+            self.inside -= 1
+        return np.array([[1, len(text)] for text in texts], dtype=np.float32)
+
+
+def test_texts_go_to_the_model_longest_first_in_batches_of_one_size_and_come_back_in_their_order() -> None:
+    embedder, model = SentenceTransformerEmbedder("recorded"), RecordingModel()
+    embedder._model = model
+    texts = ["x" * (n * 37 % 301) for n in range(301)]
+    vectors = embedder.embed(texts)
+    assert [int(length) for length in vectors[:, 1]] == [len(text) for text in texts]
+    assert [len(text) for batch in model.batches for text in batch] == list(range(300, -1, -1))
+    assert model.sizes == {32}
+
+
+def test_one_thread_at_a_time_is_inside_the_model() -> None:
+    embedder, model = SentenceTransformerEmbedder("recorded"), RecordingModel()
+    embedder._model = model
+    threads = [threading.Thread(target=embedder.embed, args=(["a", "b"],)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(model.batches) == 6
+    assert model.most_inside == 1
