@@ -89,7 +89,8 @@ def load_chats(
                 notes.append(
                     f"The id {shown(chat.chat_id)} occurs more than once; a later one became {shown(chat_id)}."
                 )
-            chats.append(replace(chat, chat_id=chat_id))
+                chat = replace(chat, chat_id=chat_id)  # noqa: PLW2901  # the same chat under a free id
+            chats.append(chat)
             if title:
                 titles[chat_id] = title
         warnings.extend(LoadWarning(called(name), note) for note in few_notes(notes))
@@ -127,23 +128,23 @@ class _Reader:
     def chat(self, number: int, entry: ChatEntry) -> tuple[ChatRecord, str]:
         """Return a chat and its title, which may be empty."""
         self._left_out.add_fields(entry.fields, _FIELDS)
-        own = {key: entry.fields.get(key) for key in _FIELDS - {"messages"}}
+        own = {key: value for key, value in entry.fields.items() if key in _FIELDS and key != "messages"}
         fields = self._clean(entry.where, own)
-        system = self._checked(entry.where, lambda: system_messages(fields["system"]))
+        system = self._checked(entry.where, lambda: system_messages(fields.get("system")))
         placed = [*((entry.where, raw) for raw in system), *entry.messages]
         messages = tuple(self._message(where, raw) for where, raw in placed)
         fallback = self._fallback(number, messages)
         chat = self._checked(entry.where, lambda: _chat(fields, messages, fallback, self._scope))
         about = f"Chat {shown(chat.chat_id)}"
         if (
-            fields["scope"]
+            fields.get("scope")
             and self._checked(entry.where, lambda: MemoryScope.parse(fields["scope"])) != self._scope
         ):
             self._notes.append(f"{about} names another scope; it becomes this project's.")
         if not entry.messages:
             self._notes.append(f"{about} holds no message.")
         self._notes += (f"{about}: {problem}" for problem in _unpaired(messages))
-        title = fields["title"]
+        title = fields.get("title")
         return chat, title if isinstance(title, str) else ""
 
     def warn_of_all(self, warn: Warn) -> None:
@@ -190,7 +191,7 @@ class _Reader:
 def _chat(
     fields: Mapping[str, Any], messages: tuple[Message, ...], fallback: str, scope: MemoryScope
 ) -> ChatRecord:
-    given = next((fields[name] for name in _IDS if fields[name] not in (None, "")), fallback)
+    given = next((fields[name] for name in _IDS if fields.get(name) not in (None, "")), fallback)
     if isinstance(given, bool) or not isinstance(given, str | int):
         raise InvalidInputError(f"the chat's id is {shown(given)}", remedy="Give a text or leave it out.")
     parent = _either(fields, "parentId", "parent_id")
@@ -223,7 +224,7 @@ def _unpaired(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _either(fields: Mapping[str, Any], camel: str, snake: str) -> Any:
-    return fields[snake] if fields[camel] is None else fields[camel]
+    return fields.get(snake) if fields.get(camel) is None else fields[camel]
 
 
 def _named(names: Counter[str]) -> str:
