@@ -18,12 +18,8 @@ from playground.working_memory import WorkingMemorySnapshot
 from playground.working_memory.items import (
     MOST,
     WRITTEN_LISTS,
-    AttemptItem,
-    DecisionItem,
     Goal,
-    HypothesisItem,
     MemoryItem,
-    QuestionItem,
     Section,
     Task,
     Writer,
@@ -190,17 +186,8 @@ def _tasks(snapshot: WorkingMemorySnapshot) -> Iterable[ItemRow]:
 
 def _items(name: Section, items: Iterable[MemoryItem]) -> Iterable[ItemRow]:
     for item in items:
-        match item:
-            case DecisionItem():
-                yield _made(name, item.id, item, item.text, item.status, ("Rationale", item.rationale))
-            case QuestionItem():
-                yield _made(name, item.id, item, item.text, item.status, ("Answer", item.answer))
-            case AttemptItem():
-                yield _made(name, item.id, item, item.text, item.outcome, ("Detail", item.detail))
-            case HypothesisItem():
-                yield _made(name, item.id, item, item.text, item.status)
-            case _:
-                yield _made(name, item.id, item, item.text)
+        field, said = item.remark
+        yield _made(name, item.id, item, item.text, item.state, (field.capitalize(), said))
 
 
 def _made(

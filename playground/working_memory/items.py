@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from itertools import count
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -127,14 +127,32 @@ class Goal(_Changed):
 class MemoryItem(_Changed):
     """A listed item: a constraint or an observation."""
 
+    # The fields of a kind that hold its state and its remark; empty where it has none.
+    state_field: ClassVar[str] = ""
+    remark_field: ClassVar[str] = ""
+
     id: _Id
     """Unique within its list; among the lists a model writes to, unique in all of them."""
     text: _Text
     """At most 1,000 characters."""
 
+    @property
+    def state(self) -> str:
+        """Its status or outcome; empty where it has none."""
+        return str(getattr(self, self.state_field)) if self.state_field else ""
+
+    @property
+    def remark(self) -> tuple[str, str]:
+        """The field that says more than its text, and what it says; each empty where there is nothing."""
+        name = self.remark_field
+        return name, (name and getattr(self, name)) or ""
+
 
 class DecisionItem(MemoryItem):
     """Something decided, or proposed for decision."""
+
+    state_field = "status"
+    remark_field = "rationale"
 
     status: DecisionStatus
     """Only the host accepts."""
@@ -145,6 +163,9 @@ class DecisionItem(MemoryItem):
 class QuestionItem(MemoryItem):
     """An open question, its answer, or a question that was dropped."""
 
+    state_field = "status"
+    remark_field = "answer"
+
     status: Literal["open", "answered", "dropped"] = "open"
     """Dropped questions are never shown."""
     answer: _More | None = None
@@ -154,6 +175,9 @@ class QuestionItem(MemoryItem):
 class AttemptItem(MemoryItem):
     """Something that was tried."""
 
+    state_field = "outcome"
+    remark_field = "detail"
+
     outcome: Outcome
     """How it went."""
     detail: _More | None = None
@@ -162,6 +186,8 @@ class AttemptItem(MemoryItem):
 
 class HypothesisItem(MemoryItem):
     """Something assumed."""
+
+    state_field = "status"
 
     status: HypothesisStatus = "proposed"
     """Only the host confirms or rejects."""

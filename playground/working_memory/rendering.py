@@ -14,10 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from playground.escaping import escape_text, one_line
-from playground.working_memory.items import MemoryItem, Section
+from playground.working_memory.items import ItemList, MemoryItem, Section
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["MemoryLine", "memory_lines", "record_id", "tail_close", "tail_open"]
@@ -36,11 +35,14 @@ PREAMBLE = (
     "This is your working memory as it stands now; it supersedes all copies above. Goal and constraints come "
     "from the host. Anything marked proposed has not been verified."
 )
-_Item = TypeVar("_Item", bound=MemoryItem)
-_DECISIONS = ("accepted", "proposed", "reverted")
-_QUESTIONS = ("open", "answered")
-_ATTEMPTS = ("in_progress", "failed", "abandoned", "succeeded")
-_HYPOTHESES = ("confirmed", "proposed", "rejected")
+# What leads within a section; an item in another state is not shown.
+_ORDERS: dict[ItemList, tuple[str, ...]] = {
+    "decisions": ("accepted", "proposed", "reverted"),
+    "questions": ("open", "answered"),
+    "attempts": ("in_progress", "failed", "abandoned", "succeeded"),
+    "hypotheses": ("confirmed", "proposed", "rejected"),
+    "observations": ("",),
+}
 # What shows as nothing: white space, fillers, joiners, marks, tags. A run of it would push what follows to the
 # beginning of a wrapped line, or hide a text of its own.
 _BLANK = (
@@ -108,7 +110,7 @@ def memory_lines(snapshot: WorkingMemorySnapshot) -> tuple[MemoryLine, ...]:
 
     First what is mandatory: goal, constraints, active task. The remaining tasks follow in the host's order,
     then the other sections as in ``SECTIONS``. Inside a section the items that matter most to the next step
-    lead (see ``_DECISIONS`` and its neighbours; a dropped question is not listed at all); among equals leads
+    lead (see ``_ORDERS``; a dropped question is not listed at all); among equals leads
     the item that changed last, then the smaller id.
     """
     return tuple(_lines(snapshot))
@@ -125,48 +127,34 @@ def _lines(snapshot: WorkingMemorySnapshot) -> Iterator[MemoryLine]:
     tasks = snapshot.tasks.list if snapshot.tasks else ()
     for task in sorted(tasks, key=lambda task: task is not active):
         status = f"active, {task.status}" if task is active else task.status
-        rendered = _rendered(task.id, task.title, status=status, notes=task.notes)
+        rendered = _rendered(task.id, task.title, status=status, remark=("notes", task.notes or ""))
         yield MemoryLine(
             record_id("tasks", task.id), "tasks", task.title, rendered, task.revision, task is active
         )
-    for decision in _ordered(snapshot.decisions, [item.status for item in snapshot.decisions], _DECISIONS):
-        yield _line("decisions", decision, status=decision.status, rationale=decision.rationale)
-    for question in _ordered(snapshot.questions, [item.status for item in snapshot.questions], _QUESTIONS):
-        yield _line("questions", question, status=question.status, answer=question.answer)
-    for attempt in _ordered(snapshot.attempts, [item.outcome for item in snapshot.attempts], _ATTEMPTS):
-        yield _line("attempts", attempt, status=attempt.outcome, detail=attempt.detail)
-    for hypothesis in _ordered(snapshot.hypotheses, [item.status for item in snapshot.hypotheses], _HYPOTHESES):
-        yield _line("hypotheses", hypothesis, status=hypothesis.status)
-    for observation in _ordered(snapshot.observations, [""] * len(snapshot.observations), ("",)):
-        yield _line("observations", observation)
+    for section, order in _ORDERS.items():
+        for item in _ordered(getattr(snapshot, section), order):
+            yield _line(section, item)
 
 
-def _ordered(items: Sequence[_Item], states: Sequence[str], order: Sequence[str]) -> list[_Item]:
-    shown = [(item, state) for item, state in zip(items, states, strict=True) if state in order]
-    shown.sort(key=lambda pair: (order.index(pair[1]), -pair[0].revision, pair[0].id))
-    return [item for item, _ in shown]
+def _ordered(items: Sequence[MemoryItem], order: Sequence[str]) -> list[MemoryItem]:
+    shown = [item for item in items if item.state in order]
+    return sorted(shown, key=lambda item: (order.index(item.state), -item.revision, item.id))
 
 
-def _line(
-    section: Section,
-    item: MemoryItem,
-    *,
-    mandatory: bool = False,
-    status: str = "",
-    **more: str | None,
-) -> MemoryLine:
-    rendered = _rendered(item.id, item.text, status=status, **more)
+def _line(section: Section, item: MemoryItem, *, mandatory: bool = False) -> MemoryLine:
+    rendered = _rendered(item.id, item.text, status=item.state, remark=item.remark)
     name = record_id(section, item.id)
     return MemoryLine(name, section, item.text, rendered, item.revision, mandatory)
 
 
-def _rendered(item_id: str, text: str, *, status: str = "", **more: str | None) -> str:
+def _rendered(item_id: str, text: str, *, status: str, remark: tuple[str, str]) -> str:
     # The status stands before anything a model wrote; what is said about the text follows as elements.
     name = _flat(item_id).replace("[", "&#91;").replace("]", "&#93;")
     state = f"({status}) " if status else ""
-    extras = "".join(f" <{extra}>{_flat(value)}</{extra}>" for extra, value in more.items() if value)
+    field, said = remark
+    extra = f" <{field}>{_flat(said)}</{field}>" if said else ""
     shown = _BRACKET.sub(r"\1&#40;", _flat(text))
-    return f"- [{name}] {state}{shown}{extras}\n"
+    return f"- [{name}] {state}{shown}{extra}\n"
 
 
 def _flat(text: str) -> str:

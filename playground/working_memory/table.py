@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from playground.escaping import replace_surrogates
-from playground.working_memory.items import Goal, MemoryItem, Section, Task, Writer
+from playground.working_memory.items import WRITTEN_LISTS, Goal, MemoryItem, Section, Task, Writer
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["MemoryRow", "memory_rows", "table_html"]
@@ -70,21 +70,14 @@ def _rows(snapshot: WorkingMemorySnapshot) -> Iterator[MemoryRow]:
     if snapshot.goal is not None:
         yield _row("goal", snapshot.goal, text=snapshot.goal.text)
     for item in snapshot.constraints:
-        yield _row("constraints", item)
+        yield _row("constraints", item, text=item.text)
     active = snapshot.active_task
     for task in snapshot.tasks.list if snapshot.tasks else ():
         status = f"active, {task.status}" if task is active else task.status
         yield _row("tasks", task, status=status, text=task.title, more=task.notes)
-    for decision in snapshot.decisions:
-        yield _row("decisions", decision, status=decision.status, more=decision.rationale)
-    for question in snapshot.questions:
-        yield _row("questions", question, status=question.status, more=question.answer)
-    for attempt in snapshot.attempts:
-        yield _row("attempts", attempt, status=attempt.outcome, more=attempt.detail)
-    for hypothesis in snapshot.hypotheses:
-        yield _row("hypotheses", hypothesis, status=hypothesis.status)
-    for observation in snapshot.observations:
-        yield _row("observations", observation)
+    for section in WRITTEN_LISTS:
+        for item in getattr(snapshot, section):
+            yield _row(section, item, status=item.state, text=item.text, more=item.remark[1])
 
 
 def _row(
@@ -92,14 +85,14 @@ def _row(
     item: Goal | MemoryItem | Task,
     *,
     status: str = "",
-    text: str = "",
+    text: str,
     more: str | None = None,
 ) -> MemoryRow:
     return MemoryRow(
         list=section,
         id="" if isinstance(item, Goal) else item.id,
         status=status,
-        text=item.text if isinstance(item, MemoryItem) else text,
+        text=text,
         more=more or "",
         writer=item.writer,
         decided_by=item.decided_by or "",
