@@ -110,8 +110,8 @@ def memory_lines(snapshot: WorkingMemorySnapshot) -> tuple[MemoryLine, ...]:
 
     First what is mandatory: goal, constraints, active task. The remaining tasks follow in the host's order,
     then the other sections as in ``SECTIONS``. Inside a section the items that matter most to the next step
-    lead (see ``_ORDERS``; a dropped question is not listed at all); among equals leads
-    the item that changed last, then the smaller id.
+    lead (see ``_ORDERS``; a dropped question is not listed at all); among equals leads the item that changed
+    last, then the smaller id.
     """
     return tuple(_lines(snapshot))
 
