@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from playground.charts import evaluation_grid, evaluation_steps, sources, waterfall
+from playground.charts import evaluation_grid, evaluation_steps, recall, sources, waterfall
 from playground.charts import map as record_map
 from playground.views.palette import CHART_SLOTS
 
@@ -199,12 +199,63 @@ def map_spec() -> dict[str, Any]:
     return _framed(points, *marks, *labels, height=height)
 
 
+def recall_spec() -> dict[str, Any]:
+    """Build the curves of evidence recall: solid, dashed and dotted, with a mark of its own for each search."""
+    base = _base()
+    room = {"expr": f"width-{recall.NAMES}"}
+    x = alt.X("x0:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[0, room]))
+    y = _pixel_y(recall.HEIGHT)
+    modes = [*recall.MODES]
+    shape = alt.Shape(
+        "mode:N", scale=alt.Scale(domain=modes, range=["circle", "square", "triangle-up"]), legend=None
+    )
+    dashes = alt.StrokeDash(
+        "mode:N", scale=alt.Scale(domain=modes, range=[[1, 0], [7, 4], [2, 3]]), legend=None
+    )
+    grid = base.transform_filter(_only("grid"))
+    lines = grid.mark_rule(strokeWidth=1).encode(x=x, x2=alt.value(room), y=y, color=_slot("slot"))
+    shares, unit = (
+        _text(marks, "name", align="right", dx=-recall.GUTTER, size=recall.NUMBER_SIZE)
+        for marks in (grid, base.transform_filter(_only("unit")))
+    )
+    limits = _text(base.transform_filter(_only("tick")), "name", align="center", size=recall.NUMBER_SIZE)
+    measured = base.transform_filter(_only("point"))
+    curves = measured.mark_line(strokeWidth=2).encode(
+        x=x, y=y, color=_slot("slot"), strokeDash=dashes, detail="mode:N"
+    )
+    points = measured.mark_point(size=recall.SIZE, strokeWidth=1.5, opacity=1).encode(
+        x=x,
+        y=y,
+        stroke=alt.Stroke("slot:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None),
+        fill=alt.Fill("slot:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None),
+        fillOpacity=alt.FillOpacity("filled:Q", scale=None, legend=None),
+        shape=shape,
+        **_described(),
+    )
+    named = base.transform_filter(_only("name"))
+    keys = named.mark_point(size=recall.SIZE, filled=True, opacity=1, xOffset=recall.LABEL_OFFSET).encode(
+        x=x, y=y, color=_slot("slot"), shape=shape
+    )
+    names = _text(named, "name", align="left", dx=recall.TEXT_OFFSET)
+    return _framed(
+        lines,
+        curves,
+        points,
+        keys,
+        names.encode(x=x, y=y, color=_slot("quiet")),
+        *(text.encode(x=alt.value(0), y=y, color=_slot("quiet")) for text in (shares, unit)),
+        limits.encode(x=x, y=y, color=_slot("quiet")),
+        height=recall.HEIGHT,
+    )
+
+
 BUILDERS: dict[str, Callable[[], dict[str, Any]]] = {
     "waterfall": waterfall_spec,
     "sources": sources_spec,
     "evaluation_steps": evaluation_steps_spec,
     "evaluation_grid": evaluation_grid_spec,
     "map": map_spec,
+    "recall": recall_spec,
 }
 
 

@@ -118,11 +118,15 @@ class RecallReport(RecordedValue):
         return ("project", "group", "questions", "search", *(f"{at:,}" for at in self.token_limits))
 
     def lines(self) -> tuple[tuple[str, ...], ...]:
-        """Return the table as people read it: each row, and after a project's groups the mean of several.
+        """Return ``with_means`` as people read it."""
+        return tuple(map(_line, self.with_means()))
+
+    def with_means(self) -> tuple[GroupRecall, ...]:
+        """Return each row, and after a project's groups the mean of several.
 
         The mean is of the groups that are measured at every limit, each counting the same.
         """
-        return tuple(_line(row) for row in self._with_means())
+        return tuple(self._with_means())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a project, group, search and token limit; ``recall`` is NaN for a group left out."""
