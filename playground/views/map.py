@@ -7,7 +7,7 @@ matter. Coordinates fit a box of ``ASPECT`` by 1 and have one scale, so that dis
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,15 @@ import numpy as np
 from playground.compiler.manifest import ContextManifest
 from playground.compiler.values import KINDS, Kind, SourceResult
 from playground.escaping import replace_surrogates
-from playground.retrieval.corpus import search_text
 from playground.retrieval.index import Vectors
 from playground.retrieval.projection import Plane, Points, principal_plane
-from playground.sources.chats import positions_of
-from playground.views.direction import without_overrides
+from playground.views.direction import isolated, without_overrides
+from playground.views.map_records import MapRecord, chosen_of, map_records, ranks_of, selected_of
 from playground.views.palette import Slot
 from playground.views.record_key import record_key
 from playground.views.record_text import TITLE_LENGTH, flatten
 from playground.views.words import KIND_LABELS, KIND_NOUNS, Sentence, count, joined, marked, percent, plural
 from playground.workspace import Project
-from playground.workspace.texts import skill_text
 
 __all__ = ["ASPECT", "MapKind", "MapPoint", "MapView", "map_view"]
 
@@ -34,6 +32,9 @@ ASPECT = 1.5
 POINTS = 2_000  # drawn at most; each is an element of the page
 RANKS = 3  # of each source, drawn beside their points
 MARGIN = 0.04  # of the box, free on every side for marks and ranks
+# A document is as many points as it has chunks.
+_LABELS: dict[Kind, str] = {"rag": "Chunks of documents"}
+_NOUNS: dict[Kind, str] = {"rag": "chunk"}
 DIGITS = 4  # of a coordinate; a thousandth of the box is below a pixel
 
 
@@ -76,8 +77,6 @@ class MapKind:
     drawn: str
     offered: str
     selected: str
-    missing: str
-    """How many have no vector; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +121,15 @@ def map_view(
         most: Points that are drawn at most; all that are offered, and an even selection of the others.
         project_onto_plane: ``principal_plane``, or the same with a memory.
     """
-    records = sorted(_records(project), key=lambda record: (KINDS.index(record.kind), record.record_id))
+    records = sorted(map_records(project), key=lambda record: (KINDS.index(record.kind), record.record_id))
     known, rows = project.vectors.known([record.text for record in records])
-    ranks = _ranks(results)
-    chosen = _chosen([ranks.get((records[at].kind, records[at].record_id), 0) for at in known], most)
+    ranks = ranks_of(results)
+    chosen = chosen_of([ranks.get((records[at].kind, records[at].record_id), 0) for at in known], most)
     asked, why = _question_row(project, question, question_vector)
     shown = rows[chosen] if asked is None else np.concatenate([rows[chosen], asked.reshape(1, -1)])
     plane = project_onto_plane(shown)
     places = _boxed(plane.points)
-    selected = _selected(manifest)
+    selected = selected_of(manifest)
     points = tuple(
         _point(records[known[at]], place, ranks, selected)
         for at, place in zip(chosen, places, strict=False)  # the question is the last place
@@ -143,62 +142,6 @@ def map_view(
         sentence=_sentence(len(shown), plane.shares),
         notes=tuple(filter(None, [why, _left_out(len(known), len(points)), _missing(records, known)])),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Record:
-    kind: Kind
-    record_id: str
-    text: str
-    """What is embedded of it."""
-    title: str
-
-
-def _records(project: Project) -> Iterator[_Record]:
-    for chunk in project.chunks:
-        label = project.label("rag", str(chunk.index))
-        title = ", ".join(filter(None, [label.title, label.part])) or chunk.text
-        yield _Record("rag", str(chunk.index), search_text(chunk), title)
-    for memory in project.memories:
-        yield _Record("memory", memory.id, memory.latest.text, memory.latest.text)
-    for chat in project.chats:
-        for place in positions_of(chat.messages):
-            if place.text.strip():
-                yield _Record("transcript", f"{chat.chat_id}#{place.index}", place.text, place.text)
-    for skill in project.skills:
-        yield _Record("skills", f"catalog/{skill.id}", skill_text(skill), skill.name)
-
-
-def _ranks(results: Sequence[SourceResult]) -> dict[tuple[str, str], int]:
-    """Return the place of each record that was ranked, by source and id; what is mandatory was not."""
-    return {
-        (result.kind, candidate.record_id): rank
-        for result in results
-        for rank, candidate in enumerate(
-            (candidate for candidate in result.candidates if not candidate.mandatory), 1
-        )
-    }
-
-
-def _selected(manifest: ContextManifest | None) -> frozenset[tuple[str, str]]:
-    entries = manifest.entries if manifest is not None else ()
-    # A loaded skill stands in the request with its body; on the map it is one point.
-    return frozenset(
-        (
-            entry.kind,
-            entry.record_id.replace("body/", "catalog/", 1) if entry.kind == "skills" else entry.record_id,
-        )
-        for entry in entries
-        if entry.selected
-    )
-
-
-def _chosen(ranks: Sequence[int], most: int) -> list[int]:
-    """Return which points are drawn, in order: those with a rank, then of the others every so many."""
-    offered = [at for at, rank in enumerate(ranks) if rank][:most]
-    others = [at for at, rank in enumerate(ranks) if not rank]
-    room = min(len(others), most - len(offered))
-    return sorted(offered + [others[number * len(others) // room] for number in range(room)])
 
 
 def _question_row(project: Project, question: str, vector: Vectors | None) -> tuple[Vectors | None, str]:
@@ -228,7 +171,7 @@ def _boxed(points: Points) -> list[tuple[float, float]]:
 
 
 def _point(
-    record: _Record,
+    record: MapRecord,
     place: tuple[float, float],
     ranks: Mapping[tuple[str, str], int],
     selected: frozenset[tuple[str, str]],
@@ -245,20 +188,20 @@ def _point(
         title=title,
         rank=rank,
         selected=taken,
-        description=f"{KIND_LABELS[record.kind]}: {title} ({', '.join(filter(None, facts))})",
+        description=f"{KIND_LABELS[record.kind]}: {isolated(title)} ({', '.join(filter(None, facts))})",
     )
 
 
 def _question_point(project: Project, question: str, place: tuple[float, float]) -> MapPoint:
     title = _title(project.query(question))
-    return MapPoint("", "ink", place[0], place[1], title, 0, False, f"The question: {title}")
+    return MapPoint("", "ink", place[0], place[1], title, 0, False, f"The question: {isolated(title)}")
 
 
 def _title(text: str) -> str:
     return without_overrides(" ".join(flatten(replace_surrogates(text), TITLE_LENGTH).split()))
 
 
-def _kinds(records: Sequence[_Record], known: set[int], points: Sequence[MapPoint]) -> tuple[MapKind, ...]:
+def _kinds(records: Sequence[MapRecord], known: set[int], points: Sequence[MapPoint]) -> tuple[MapKind, ...]:
     missing = Counter(record.kind for at, record in enumerate(records) if at not in known)
     drawn = Counter(point.slot for point in points)
     offered = Counter(point.slot for point in points if point.rank)
@@ -266,11 +209,10 @@ def _kinds(records: Sequence[_Record], known: set[int], points: Sequence[MapPoin
     return tuple(
         MapKind(
             slot=kind,
-            label=KIND_LABELS[kind],
+            label=_LABELS.get(kind, KIND_LABELS[kind]),
             drawn=count(drawn[kind]),
             offered=count(offered[kind]),
             selected=count(taken[kind]),
-            missing=count(missing[kind]) if missing[kind] else "",
         )
         for kind in KINDS
         if drawn[kind] or missing[kind]
@@ -299,11 +241,11 @@ def _left_out(known: int, drawn: int) -> str:
     )
 
 
-def _missing(records: Sequence[_Record], known: Sequence[int]) -> str:
+def _missing(records: Sequence[MapRecord], known: Sequence[int]) -> str:
     here = set(known)
     counts = Counter(record.kind for at, record in enumerate(records) if at not in here)
     if not counts:
         return ""
-    names = joined(plural(counts[kind], KIND_NOUNS[kind]) for kind in KINDS if counts[kind])
+    names = joined(plural(counts[kind], _NOUNS.get(kind, KIND_NOUNS[kind])) for kind in KINDS if counts[kind])
     verb = "has" if counts.total() == 1 else "have"
     return f"{names} {verb} no vector and so no place on it."

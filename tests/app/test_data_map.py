@@ -45,7 +45,7 @@ def test_it_shows_records_and_the_question_with_numbers_a_kind() -> None:
     shown = body(app)
     assert "3 records and the question" in shown
     assert "What lies close together is alike." in shown
-    assert '<u class="cp-dot cp-rag"></u>Documents</td><td>2</td>' in shown
+    assert '<u class="cp-dot cp-rag"></u>Chunks of documents</td><td>2</td>' in shown
 
 
 def test_it_closes_again_and_stays_as_it_was_on_the_way_back() -> None:
@@ -91,7 +91,7 @@ def test_a_compile_that_fails_leaves_the_records_on_the_map() -> None:
     app.number_input(key="output").set_value(7_000).run()
     press(app, "Show the map")
     assert len(charts(app)) == 1
-    assert "Documents</td><td>2</td><td>0</td><td>0</td>" in body(app)
+    assert "Chunks of documents</td><td>2</td><td>0</td><td>0</td>" in body(app)
 
 
 def test_a_question_that_was_searched_by_meaning_is_on_the_map(monkeypatch: pytest.MonkeyPatch) -> None:

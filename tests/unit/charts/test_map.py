@@ -27,7 +27,7 @@ VIEW = MapView(
         point("skills", 0.5, 0.5, selected=True),
     ),
     question=point("ink", 0.7, 0.6, title="Which card?"),
-    kinds=(MapKind("rag", "Documents", "2", "1", "0", ""),),
+    kinds=(MapKind("rag", "Documents", "2", "1", "0"),),
     total="4 records and the question",
     sentence=(("Near is alike.", False),),
     notes=(),

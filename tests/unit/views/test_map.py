@@ -113,14 +113,16 @@ def test_what_is_in_the_request_is_marked_and_a_loaded_skill_is_the_point_of_its
     loaded = point(view, "skills", "catalog/cards")
     assert (loaded.selected, loaded.rank) == (True, 0)
     (documents,) = (kind for kind in view.kinds if kind.slot == "rag")
-    assert (documents.drawn, documents.offered, documents.selected, documents.missing) == ("4", "2", "1", "")
+    assert (documents.drawn, documents.offered, documents.selected) == ("4", "2", "1")
 
 
 def test_what_has_no_vector_is_counted_by_kind() -> None:
     view = map_view(project("Hello", "Fact 1.", "Fact 2."), question=QUESTION)
     assert view.notes == ("2 memories and 1 chat turn have no vector and so no place on it.",)
+    chunk = map_view(project(search_text(project().chunks[0])), question=QUESTION)
+    assert chunk.notes == ("1 chunk has no vector and so no place on it.",)
     memories = view.kinds[0]
-    assert (memories.slot, memories.drawn, memories.missing) == ("memory", "0", "2")
+    assert (memories.slot, memories.drawn) == ("memory", "0")
 
 
 @pytest.mark.parametrize(
