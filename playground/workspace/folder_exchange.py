@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from playground.errors import PlaygroundError, ProjectError
+from playground.workspace.folder_lock import WAIT_SECONDS, let_go, locked, take_turn
 
 __all__ = [
     "FolderStamp",
@@ -35,8 +35,6 @@ __all__ = [
     "tidy",
 ]
 
-LOCK_SECONDS = 60.0  # a save takes seconds; who waits longer is told
-WAIT_SECONDS = 0.02  # between two looks
 FREE_TRIES = 5  # of a reader; then it takes its turn under the lock
 READ_TRIES = 50  # a reader that meets another save each time gives up after these
 MARK = "playground-save"
@@ -70,7 +68,7 @@ def held(target: Path) -> Iterator[None]:
         OSError: When the disk refuses.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(target):
+    with locked(target):
         _finish_others(target)
         yield
 
@@ -106,18 +104,20 @@ def remove_folder(target: Path) -> None:
 
 
 def tidy(target: Path) -> None:
-    """Put right at once what dead writers left of ``target``, unless somebody who lives holds it.
+    """Put right at once what dead writers left of ``target``, where this program may write and nobody holds it.
 
     Copies of what was forgotten or removed since may lie there.
-
-    Raises:
-        OSError: When the disk refuses.
     """
-    if _works(target) and (descriptor := _taken(_lock_path(target))) is not None:
-        try:
-            _finish_others(target)
-        finally:
-            _let_go(target, descriptor)
+    if not _works(target):
+        return
+    # Who may only read can read all the same.
+    with suppress(OSError):
+        descriptor = take_turn(target)
+        if descriptor is not None:
+            try:
+                _finish_others(target)
+            finally:
+                let_go(target, descriptor)
 
 
 def interrupted(parent: Path) -> set[str]:
@@ -156,12 +156,12 @@ def read_folder(target: Path, read: Callable[[], _Value]) -> _Value:
     for number in range(READ_TRIES):
         if number >= FREE_TRIES:
             # Saves follow each other closely: the reader takes its turn among the savers where it may.
-            with suppress(OSError), _locked(target):
+            with suppress(OSError), locked(target):
                 _finish_others(target, keep_new=True)
                 return read()
         before = folder_stamp(target)
         if before is None and _works(target):
-            with suppress(OSError), _locked(target):
+            with suppress(OSError), locked(target):
                 _finish_others(target, keep_new=True)
             before = folder_stamp(target)
         try:
@@ -228,65 +228,6 @@ def _finish(work: Path, target: Path) -> None:
     for part in ("new", "old", "gone"):
         shutil.rmtree(work / part, ignore_errors=True)
     shutil.rmtree(work, ignore_errors=True)
-
-
-@contextmanager
-def _locked(target: Path) -> Iterator[None]:
-    """Hold the lock of ``target``; the system lets go of it when this program dies."""
-    path = _lock_path(target)
-    deadline = time.monotonic() + LOCK_SECONDS
-    while (descriptor := _taken(path)) is None:
-        if time.monotonic() > deadline:
-            raise ProjectError(
-                f"The project {target.name!r} is being saved by another program.",
-                remedy="Wait for it, or choose another folder.",
-                project=target.name,
-            )
-        time.sleep(WAIT_SECONDS)
-    try:
-        yield
-    finally:
-        _let_go(target, descriptor)
-
-
-def _lock_path(target: Path) -> Path:
-    return target.with_name(f".{target.name}.lock")
-
-
-def _let_go(target: Path, descriptor: int) -> None:
-    # Removed before it is let go of: whoever waits on the removed file sees that and takes a new one.
-    with suppress(OSError):
-        _lock_path(target).unlink()
-    os.close(descriptor)
-
-
-def _taken(path: Path) -> int | None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        _lock_at_once(descriptor)
-        held = os.fstat(descriptor)
-        there = path.stat()
-    except (BlockingIOError, PermissionError, FileNotFoundError):
-        os.close(descriptor)
-        return None
-    except OSError:
-        os.close(descriptor)
-        raise
-    if (held.st_dev, held.st_ino) != (there.st_dev, there.st_ino):
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def _lock_at_once(descriptor: int) -> None:
-    if sys.platform == "win32":
-        import msvcrt  # noqa: PLC0415  # there only
-
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl  # noqa: PLC0415  # there only
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _flush_folders(top: Path) -> None:

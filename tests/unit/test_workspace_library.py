@@ -309,11 +309,12 @@ def everybody() -> Iterator[Path]:
 
 
 RIGHTS = """
-library.load("own")  # whoever drops its rights may not be able to import any more
+print(library.load("own").title)  # whoever drops its rights may not be able to import any more
 if os.getuid() == 0:
     os.setuid(65534)
 from playground.errors import ProjectError
 for use in (
+    lambda: print(library.load("left").title, library.names()),
     lambda: remember(1),
     lambda: library.create("new", library.load("own")),
     lambda: library.delete("own"),
@@ -333,6 +334,9 @@ def test_missing_rights_are_typed_errors(everybody: Path) -> None:
     library = ProjectLibrary(everybody / "projects")
     library.create("own", titled("Own"))
     library.create("secret", titled("Secret"))
+    library.create("left", titled("Left"))
+    (library.root / ".left.01234567.saving").mkdir()
+    (library.root / ".left.01234567.saving" / "playground-save").touch()
     (library.root / "secret" / "project.json").chmod(0)
     (library.root / "closed").mkdir(mode=0)
     library.root.chmod(0o555)
@@ -340,15 +344,16 @@ def test_missing_rights_are_typed_errors(everybody: Path) -> None:
         told = ended(python(RIGHTS, str(library.root), "x")).splitlines()
     finally:
         library.root.chmod(0o755)
-    assert [line.split(":")[0] for line in told[:3]] == [
+    assert told[:2] == ["Own", "Left ('closed', 'left', 'own', 'secret')"]
+    assert [line.split(":")[0] for line in told[2:5]] == [
         "The project 'own' cannot be written",
         "The project 'new' cannot be written",
         "The project 'own' cannot be removed",
     ]
-    assert len(told) == 6
-    assert "Check the path and the rights of its files" in told[3]
-    assert "The folder of the projects cannot be read" in told[4]
-    assert told[5].count("cannot be read") == 2
+    assert len(told) == 8
+    assert "Check the path and the rights of its files" in told[5]
+    assert "The folder of the projects cannot be read" in told[6]
+    assert told[7].count("cannot be read") == 2
 
 
 def test_a_file_in_the_library_s_place_is_a_typed_error(tmp_path: Path) -> None:
