@@ -10,8 +10,7 @@ from playground.app import map_markup, markup
 from playground.app.caches import material_cache
 from playground.app.controls import Settings
 from playground.app.model_process import model_ready
-from playground.app.projects import shared_embedder
-from playground.app.services import Compiled
+from playground.app.services import Compiled, searching_model
 from playground.app.shell import current
 from playground.app.state import pick, picks, selected
 from playground.charts import map as map_chart
@@ -124,9 +123,10 @@ def _question_vector(settings: Settings, found: Compiled) -> Vectors | None:
 
 @material_cache(8)
 def _embedded(project: Project, query: str) -> Vectors | None:
-    embedder = shared_embedder(project)
-    table = project.vectors
-    if (embedder.model_id, embedder.weights_digest) != (table.model_id, table.weights_digest):
+    embedder, table = searching_model(project), project.vectors
+    if embedder is None or not len(table) or embedder.model_id != table.model_id:
+        return None
+    if embedder.weights_digest != table.weights_digest:
         return None  # vectors of two models are never compared
     vector: Vectors = embedder.embed([query])[0]
     return vector

@@ -40,7 +40,7 @@ from playground.workspace import Project, search_plan
 from playground.workspace.compiling import ask_sources, compile_inputs
 from playground.workspace.texts import texts_searched_at_once
 
-__all__ = ["Compiled", "Retrieval", "compiled", "loads_model", "retrieve"]
+__all__ = ["Compiled", "Retrieval", "compiled", "loads_model", "retrieve", "searching_model"]
 
 _numbers = itertools.count(1)
 Positions = tuple[tuple[Knob, float], ...]
@@ -101,8 +101,16 @@ def loads_model(settings: Settings) -> bool:
         and bool(settings.question.strip())
         and not model_ready()
         and _needs_model(project, project.query(settings.question))
-        and _embedder(project) is not None
+        and searching_model(project) is not None
     )
+
+
+def searching_model(project: Project) -> Embedder | None:
+    """Return the model that a project is searched with.
+
+    ``None`` while no document has a vector, since then there is nothing to compare with.
+    """
+    return shared_embedder(project) if len(project.chunk_vectors) or not project.chunks else None
 
 
 @material_cache(16)
@@ -120,7 +128,7 @@ def retrieve(
         search: How records are found.
         candidates: How many records each source may offer.
     """
-    embedder = _embedder(project) if search != "lexical" else None
+    embedder = searching_model(project) if search != "lexical" else None
     query = project.query(question) if question.strip() else ""
     problem = None
     try:
@@ -239,11 +247,6 @@ def _spec(model: Model) -> ModelSpec:
 def _needs_model(project: Project, query: str) -> bool:
     """Whether the question, or a record that is searched by meaning at once, has no vector yet."""
     return any(text not in project.vectors for text in (query, *texts_searched_at_once(project)))
-
-
-def _embedder(project: Project) -> Embedder | None:
-    """The model; ``None`` while no document has a vector, since then there is nothing to compare with."""
-    return shared_embedder(project) if len(project.chunk_vectors) or not project.chunks else None
 
 
 def _strip(counted: _Counted, package: ContextPackage, binding: Binding, model_id: str) -> StripView:

@@ -97,8 +97,7 @@ def test_a_compile_that_fails_leaves_the_records_on_the_map() -> None:
 def test_a_question_that_was_searched_by_meaning_is_on_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
     st.cache_resource.clear()
     model = SampleModel(load_sample("deploy-demo"))
-    for module in (services, data_map):
-        monkeypatch.setattr(module, "shared_embedder", lambda _: model)
+    monkeypatch.setattr(services, "shared_embedder", lambda _: model)
     monkeypatch.setattr(data_map, "model_ready", lambda: True)
     app = go_to(page(search="hybrid"), "compile")
     app.text_input(key="question").set_value("Who may approve the zeppelin?").run()
