@@ -23,7 +23,9 @@ def data_style() -> None:
 def project_text(title: str, description: str, name: str) -> None:
     """Show a project's title, what it is, and its name with whose it is."""
     title, description, name = map(html.escape, (title, description, name))
-    st.html(f'<p class="cp-project"><b>{title}</b><i>{name}</i>{description}</p>')
+    st.html(
+        f'<p class="cp-project"><b>{title}</b><i>{name}</i><span title="{description}">{description}</span></p>'
+    )
 
 
 def question(sentence: Sentence) -> None:

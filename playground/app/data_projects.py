@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import PurePath
 
 import streamlit as st
 
 from playground.app import data_markup, markup
 from playground.app.caches import drop_material
+from playground.app.data_exports import export_panel
 from playground.app.links import left_project
 from playground.app.memory_changes import say
 from playground.app.projects import (
@@ -27,11 +29,13 @@ from playground.views.notices import Notice
 from playground.views.projects import (
     delete_question,
     deleted_notice,
+    imported_notice,
     refused_notice,
     saved_notice,
     suggested_name,
 )
 from playground.workspace import Project
+from playground.workspace.archive import unpack_project
 from playground.workspace.library import ProjectSummary
 from playground.workspace.samples import SampleSummary, is_sample
 
@@ -45,23 +49,25 @@ def projects_panel(project: Project) -> None:
     with st.container(key="panel_projects", height="stretch"):
         with st.container(key="projects_head", horizontal=True, vertical_alignment="center"):
             markup.head("Projects", "yours and samples")
+            _import(project)
         with st.container(key="projects_list"):
-            for own in own_summaries():
-                _row(own, project, problem=own.problem)
-            for sample in shipped_summaries():
-                _row(sample, project)
+            summaries: tuple[ProjectSummary | SampleSummary, ...] = (*own_summaries(), *shipped_summaries())
+            for summary in sorted(summaries, key=lambda one: one.name != project.name):  # the open one first
+                _row(summary, project)
 
 
-def _row(summary: ProjectSummary | SampleSummary, project: Project, *, problem: str = "") -> None:
+def _row(summary: ProjectSummary | SampleSummary, project: Project) -> None:
     name, current = summary.name, summary.name == project.name
     own = isinstance(summary, ProjectSummary)
+    problem = summary.problem if isinstance(summary, ProjectSummary) else ""
     with st.container(key=f"project_{'open' if current else 'shut'}_{name}", horizontal=not current):
         data_markup.project_text(
-            summary.title, problem or summary.description, f"{name}, yours" if own else f"{name}, a sample"
+            summary.title, problem or summary.description, f"{name} · {'yours' if own else 'sample'}"
         )
         if current:
             with st.container(key=f"project_actions_{name}", horizontal=True, gap="small"):
                 _save_as(project)
+                export_panel(project)
                 if own:
                     _delete(project)
                 elif changed_sample(name) is not None:
@@ -100,6 +106,31 @@ def _save(source: str, name: str, title: str) -> None:
         _report(saved_notice(wanted, sample=is_sample(source)))
 
     _told("The project was not saved", saved)
+
+
+def _import(project: Project) -> None:
+    key = f"import_file_{project.name}"
+    with (
+        st.popover("Import", key=f"import_{project.name}"),
+        st.form(f"import_form_{project.name}", clear_on_submit=True, border=False),
+    ):
+        markup.caption("A project that was exported here or by the command line, as a ZIP file.")
+        st.file_uploader("Project", type=["zip"], key=key, label_visibility="collapsed")
+        st.form_submit_button("Import as a project", type="primary", on_click=_imported, args=(key,))
+
+
+def _imported(key: str) -> None:
+    file = st.session_state.get(key)
+
+    def imported() -> None:
+        if file is None:
+            raise PlaygroundError("No file was chosen.", remedy="Choose a ZIP file first.")
+        name = suggested_name(PurePath(file.name).stem, project_names())
+        project = library().create(name, unpack_project(file.getvalue(), name=name))
+        open_project(name)
+        _report(imported_notice(project))
+
+    _told("The file was not imported", imported)
 
 
 def _delete(project: Project) -> None:

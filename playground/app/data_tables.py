@@ -6,6 +6,9 @@ import streamlit as st
 
 from playground.app import data_markup, markup
 from playground.app.components import document_text, record_table
+from playground.app.data_memory import MEMORIES, memory_panel
+from playground.app.data_removal import removal
+from playground.app.data_reports import record_report
 from playground.app.data_views import limit_of, project_view, text_tokens
 from playground.views.data import record_preview
 from playground.views.data_tables import DataTable
@@ -36,14 +39,19 @@ def tables_panel(project: Project) -> None:
         table = tables[name]
         if not table.texts:
             data_markup.nothing(f"This project holds no {name.lower()}.")
+            record_report(project.name, name)
             return
         left, right = st.columns((3, 2), gap="small")
         with left:
             row = _table(table)
         with right:
+            if name == MEMORIES:
+                memory_panel(project, next(one for one in project.memories if one.id == table.ids[row]))
+                return
             preview = record_preview(project, table, row, tokens=text_tokens, limit=limit_of(project))
             markup.head(preview.title, " · ".join(filter(None, [preview.total, preview.source])))
             document_text(preview, height=TABLE_HEIGHT)
+            removal(project, name, table.ids[row])
 
 
 _WIDTHS = {

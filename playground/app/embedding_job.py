@@ -9,6 +9,7 @@ import logging
 import threading
 from collections.abc import Callable
 from typing import Literal
+from weakref import WeakSet
 
 from playground.app.model_process import make_room
 from playground.cancel import CancelToken
@@ -19,10 +20,16 @@ from playground.retrieval.user_cache import cache_path
 from playground.workspace import Project, VectorTable
 from playground.workspace.embedding import EmbeddingProgress, embed_project
 
-__all__ = ["EmbeddingJob"]
+__all__ = ["EmbeddingJob", "is_embedding"]
 
 State = Literal["loading", "embedding", "stopping", "done", "cancelled", "failed"]
 _logger = logging.getLogger(__name__)
+_jobs: WeakSet[EmbeddingJob] = WeakSet()
+
+
+def is_embedding(project: str) -> bool:
+    """Whether a session of this process embeds a project at this moment."""
+    return any(job.running for job in tuple(_jobs) if job.project.name == project)
 
 
 class EmbeddingJob:
@@ -70,6 +77,7 @@ class EmbeddingJob:
 
     def start(self) -> None:
         """Begin."""
+        _jobs.add(self)
         self._thread.start()
 
     def cancel(self) -> None:

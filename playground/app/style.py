@@ -21,4 +21,6 @@ def apply_style() -> None:
 def _style() -> str:
     rules = files("playground.app").joinpath("style.css").read_text("utf-8")
     slots = "".join(f".cp-{slot}{{background:var(--cp-{slot})}}" for slot in SLOTS)
-    return f'<style>[data-testid="stApp"]{{{css_variables()}}}{slots}{rules}</style>'
+    # A popover lies beside the app's root in the document.
+    roots = '[data-testid="stApp"],[data-testid="stPopoverBody"]'
+    return f"<style>{roots}{{{css_variables()}}}{slots}{rules}</style>"

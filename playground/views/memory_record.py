@@ -18,6 +18,7 @@ from playground.views.working_memory import moment
 
 __all__ = ["MemoryView", "RevisionRow", "memory_view"]
 
+TEXT_SHOWN = 20_000  # code points of the newest text; an export has it whole
 REVISIONS_SHOWN = 50  # the newest ones; the rest is counted
 _NONE = "–"
 
@@ -43,6 +44,8 @@ class MemoryView:
     id: str
     total: str
     """``3 revisions``."""
+    text: str
+    """What is remembered now, as far as it is shown."""
     state: str
     """Why recall passes over it; empty when it does not."""
     facts: tuple[tuple[str, str], ...]
@@ -66,6 +69,7 @@ def memory_view(record: MemoryRecord, *, now: int) -> MemoryView:
     return MemoryView(
         id=isolated(record.id),
         total=plural(len(revisions), "revision"),
+        text=_shown(latest.text),
         state=_state(latest, now),
         facts=(
             ("Kind", latest.kind),
@@ -81,6 +85,11 @@ def memory_view(record: MemoryRecord, *, now: int) -> MemoryView:
         rows=tuple(reversed(rows))[:REVISIONS_SHOWN],
         earlier=f"{plural(hidden, 'earlier revision')} not shown." if hidden > 0 else "",
     )
+
+
+def _shown(text: str) -> str:
+    rest = len(text) - TEXT_SHOWN
+    return text if rest <= 0 else f"{text[:TEXT_SHOWN]}…\n({plural(rest, 'more character')})"
 
 
 def _row(before: MemoryRevision | None, after: MemoryRevision) -> RevisionRow:

@@ -41,7 +41,7 @@ def suggested_name(wanted: str, taken: Collection[str]) -> str:
         wanted: Any text; accents go, and what a name cannot hold becomes a hyphen.
         taken: Names that are not free; where it is among them, a number makes it another.
     """
-    plain = unicodedata.normalize("NFKD", wanted).lower().encode("ascii", "ignore").decode()
+    plain = unicodedata.normalize("NFKD", wanted.casefold()).encode("ascii", "ignore").decode()
     name = _NOT_IN_A_NAME.sub("-", plain).strip("-")[:NAME_LENGTH].rstrip("-") or "project"
     if name not in taken:
         return name

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import io
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.workspace import load_sample
+from playground.workspace.archive import pack_project
 from playground.workspace.library import ProjectLibrary, default_library
 from playground.workspace.memories import remember_memory
 from tests.app.tables import table_of
@@ -21,6 +23,14 @@ DATA = "playground/app/pages/data.py"
 @pytest.fixture
 def library() -> ProjectLibrary:
     return default_library()
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
 
 
 def opened(project: str = "deploy-demo") -> AppTest:
@@ -242,11 +252,140 @@ def test_samples_cannot_be_deleted() -> None:
     assert not any(button.label == "Delete the project" for button in app.button)
 
 
-def test_a_slow_disk_does_not_make_the_list_load_projects(library: ProjectLibrary) -> None:
-    for number in range(20):
-        library.create(f"p{number}", replace(load_sample("deploy-demo"), title=f"Title {number}"))
-    app = opened()
-    start = time.perf_counter()
+# Taking projects elsewhere and back
+
+
+def uploaded(app: AppTest, file_name: str, data: bytes) -> None:
+    project = app.session_state["project"]
+    app.file_uploader(key=f"import_file_{project}").set_value([(file_name, data, "application/zip")])
+    press(app, "Import as a project")
+
+
+def test_an_export_is_offered_in_three_forms_when_it_is_asked_for(library: ProjectLibrary) -> None:
+    app = saved(opened())
+    assert not app.get("download_button")
+    app.session_state["export_mine"] = True
     app.run()
-    assert "Title 19" in html(app)
-    assert time.perf_counter() - start < 20
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert [label.rpartition(",")[0] for label in labels] == [
+        "The project",
+        "Its memories as JSON Lines",
+        "Its memories as Markdown files",
+    ]
+
+
+def test_an_exported_project_is_imported_under_a_free_name_with_all_it_holds(library: ProjectLibrary) -> None:
+    app = saved(opened())
+    add(app, "Memories", "Travels in the file.")
+    data = pack_project(library.load("mine"))
+    uploaded(app, "mine.zip", data)
+    assert app.session_state["project"] == "mine-2"
+    assert "Deploy demo was imported" in html(app)
+    assert "Travels in the file." in memories(app)
+    assert pack_project(library.load("mine-2")) == data
+
+
+def test_what_was_forgotten_is_in_no_export_and_stays_forgotten_where_it_is_imported(
+    library: ProjectLibrary,
+) -> None:
+    app = saved(opened())
+    app.segmented_control(key="data_kind").set_value("Memories").run()
+    press(app, "Forget it for good")
+    data = pack_project(library.load("mine"))
+    uploaded(app, "again.zip", data)
+    assert app.session_state["project"] == "again"
+    assert "This project holds no memories." in html(app)
+    add(app, "Memories", '{"id": "region", "text": "Releases of every service run in the eu-west region."}')
+    assert "This project holds no memories." in html(app)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "is not a zip file"),
+        (b"no archive at all", "is not a zip file"),
+        (zipped({"../up.txt": b"x", "project.json": b"{}"}), "points outside the archive"),
+        (zipped({"/etc/up": b"x", "project.json": b"{}"}), "points outside the archive"),
+        (zipped({"project.json": b"{}"}), "there is no project.json"),
+        (zipped({"notes.txt": b"x"}), "holds no project.json"),
+        (zipped({"project.json": b"{}", "documents.jsonl": b"\0" * 200_000_000}), "far more than it is"),
+    ],
+)
+def test_a_file_that_is_no_project_is_refused_in_words_and_nothing_is_left(
+    data: bytes, words: str, library: ProjectLibrary
+) -> None:
+    app = opened()
+    uploaded(app, "odd.zip", data)
+    page = html(app)
+    assert "The file was not imported" in page
+    assert words in page
+    assert app.session_state["project"] == "deploy-demo"
+    assert library.names() == ()
+
+
+def test_importing_nothing_says_what_to_do() -> None:
+    app = opened()
+    press(app, "Import as a project")
+    assert "Choose a ZIP file first." in html(app)
+
+
+def test_the_name_of_a_file_becomes_a_name_that_is_allowed(library: ProjectLibrary) -> None:
+    app = opened()
+    uploaded(app, "Größe & Ähnliches (2).ZIP", pack_project(load_sample("deploy-demo")))
+    assert library.names() == ("grosse-ahnliches-2",)
+
+
+# Removing
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "left"),
+    [
+        ("Documents", "Remove the document", 1),
+        ("Past chats", "Remove the chat", None),
+        ("Skills", "Remove the skill", None),
+    ],
+)
+def test_an_item_is_taken_out_after_a_question(
+    kind: str, label: str, left: int | None, library: ProjectLibrary
+) -> None:
+    library.create("bank", load_sample("bank-support" if left is None else "deploy-demo"))
+    app = opened("bank")
+    app.segmented_control(key="data_kind").set_value(kind).run()
+    before = library.load("bank")
+    assert "There is no way back." in html(app)
+    press(app, label)
+    after = library.load("bank")
+    assert " is not in the project any more." in html(app)
+    parts = {"Documents": "documents", "Past chats": "chats", "Skills": "skills"}
+    assert len(getattr(after, parts[kind])) == len(getattr(before, parts[kind])) - 1
+    assert [chunk.index for chunk in after.chunks if chunk in before.chunks] == [
+        chunk.index for chunk in after.chunks
+    ]
+
+
+def test_the_last_document_can_be_removed_and_the_notice_stays(library: ProjectLibrary) -> None:
+    app = saved(opened())
+    press(app, "Remove the document")
+    press(app, "Remove the document")
+    assert "This project holds no documents." in html(app)
+    assert " is not in the project any more." in html(app)
+    assert library.load("mine").documents == ()
+    next(button for button in app.button if str(button.key).startswith("act_record_")).click().run()
+    assert " is not in the project any more." not in html(app)
+
+
+def test_what_is_removed_from_a_sample_comes_back_with_undo() -> None:
+    app = opened()
+    assert "In this session only; the sample keeps it." in html(app)
+    press(app, "Remove the document")
+    assert len(table_of(app)) == 1
+    press(app, "Undo changes")
+    assert len(table_of(app)) == 2
+
+
+def test_working_memory_is_changed_on_its_own_page() -> None:
+    app = opened()
+    app.segmented_control(key="data_kind").set_value("Working memory").run()
+    labels = [link.proto.label for link in app.get("page_link")]
+    assert "Change it on the Working memory page" in labels

@@ -9,7 +9,7 @@ import pytest
 from playground.digests import text_digest
 from playground.memory import MemoryRecord, MemoryRevision
 from playground.scope import MemoryScope, MemorySourceRef
-from playground.views.memory_record import REVISIONS_SHOWN, MemoryView, memory_view
+from playground.views.memory_record import REVISIONS_SHOWN, TEXT_SHOWN, MemoryView, memory_view
 from playground.views.word_changes import WordPiece
 
 NOW = 1_800_000_000_000  # 2027-01-15 08:00:00 UTC
@@ -103,6 +103,12 @@ def test_names_from_a_file_cannot_turn_the_words_around_them() -> None:
     view = _view(_revision(writer="a\u202eb"), record_id="x\u202ey")
     assert "\u202e" not in view.id + dict(view.facts)["Written by"]
     assert "\u202e" not in view.rows[0].writer
+
+
+def test_a_very_long_text_is_cut_and_says_so() -> None:
+    view = _view(_revision(text="x" * (TEXT_SHOWN + 5)))
+    assert view.text == "x" * TEXT_SHOWN + "…\n(5 more characters)"
+    assert _view(_revision()).text == "Ship on Friday."
 
 
 def test_a_time_beyond_the_calendar_stays_a_number() -> None:
