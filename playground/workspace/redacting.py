@@ -82,7 +82,7 @@ class Redaction:
         clean = rewrite(text)
         if clean is None or self._traces.in_text(clean):
             return None
-        return data if clean == text else clean.encode("utf-8", "surrogatepass")
+        return data if clean == text else clean.encode(_encoding(data), "surrogatepass")
 
     def _lines(self, text: str) -> str:
         lines = []
@@ -220,8 +220,11 @@ def _packed(files: Iterable[tuple[zipfile.ZipInfo, bytes]]) -> bytes:
 
 def _decoded(data: bytes) -> str | None:
     """Return the text that a file holds, or ``None`` when it holds none."""
-    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
-        return data.decode("utf-16" if utf16 else "utf-8")
+        return data.decode(_encoding(data))
     except UnicodeDecodeError:
         return None
+
+
+def _encoding(data: bytes) -> str:
+    return "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"

@@ -214,6 +214,7 @@ def test_what_is_rewritten_stays_readable_and_keeps_everything_else(
         assert "secret.md" not in archive.namelist()
         assert KEPT in archive.read("kept.md").decode()
     assert library.read_export("own", "notes.md").decode() == "# Notes\n\n[forgotten]\n\nMore.\n"
+    assert library.read_export("own", "utf16.txt").decode("utf-16") == "\n".join(["[forgotten]"] * 3)
 
 
 def test_no_read_at_any_time_finds_it(library: ProjectLibrary, cache: EmbeddingCache) -> None:
@@ -390,7 +391,10 @@ library.forget("own", ["secret"], now=50, cache=cache)
 """
 
 
-@pytest.mark.parametrize(("how", "start"), [("opened", 1), ("forgotten again", 2)])
+@pytest.mark.parametrize(
+    ("how", "start"),
+    [("opened", 1), ("forgotten again", 2), pytest.param("opened", 3, marks=pytest.mark.slow)],
+)
 def test_a_forget_that_is_killed_anywhere_is_finished_by_the_next_use(
     tmp_path: Path, cache: EmbeddingCache, how: str, start: int
 ) -> None:
@@ -401,7 +405,7 @@ def test_a_forget_that_is_killed_anywhere_is_finished_by_the_next_use(
     states = set()
     with DyingProcesses(PREPARE) as dying:
         library.create("own", project)
-        for number, killed in dying.each(library.root, FORGET, start=start, step=2):
+        for number, killed in dying.each(library.root, FORGET, start=start, step=3):
             before = load_project(library.root / "own")  # goes on with nothing
             hidden = "secret" not in {record.id for record in before.memories}
             states.add((hidden, (library.root / "own" / JOURNAL).exists()))
@@ -508,3 +512,34 @@ for at in range(15):
     assert places(tmp_path / "cache", REVISIONS) == []
     kept = {record.id for record in library.load("own").memories}
     assert {f"told-{at}" for at in range(15)} <= kept
+
+
+FULL = """
+import resource, signal, sys
+from playground.errors import ProjectError
+from playground.workspace.library import ProjectLibrary
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    ProjectLibrary(sys.argv[1]).forget("own", ["secret"], now=50)
+except ProjectError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on files are POSIX")
+def test_a_disk_that_is_full_between_the_steps_is_told_and_the_next_use_goes_on(
+    library: ProjectLibrary,
+) -> None:
+    large = json.dumps([REVISIONS[1], "x" * 200_000]).encode()
+    library.keep_export("own", "large.json", large)
+    run = subprocess.run(
+        [sys.executable, "-c", FULL, str(library.root)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "The project 'own' cannot be written: File too large." in run.stdout
+    assert library.read_export("own", "large.json") == large
+    hidden = load_project(library.root / "own")
+    assert "secret" not in {record.id for record in hidden.memories}
+    library.load("own")
+    assert places(library.root, REVISIONS) == []
+    assert len(library.read_export("own", "large.json")) > 200_000
