@@ -115,7 +115,7 @@ def _import(project: Project) -> None:
         st.form(f"import_form_{project.name}", clear_on_submit=True, border=False),
     ):
         markup.caption("A project that was exported here or by the command line, as a ZIP file.")
-        st.file_uploader("Project", type=["zip"], key=key, label_visibility="collapsed")
+        st.file_uploader("Archive", type=["zip"], key=key, label_visibility="collapsed")
         st.form_submit_button("Import as a project", type="primary", on_click=_imported, args=(key,))
 
 
