@@ -136,14 +136,17 @@ def _evenness(sample: str, delimiter: str) -> float:
 def _columns(header: Sequence[str], width: int, warn: Callable[[str], None]) -> list[str]:
     """Return a name for each column, unique among themselves."""
     names: dict[str, None] = {}
+    numbers: dict[str, int] = {}
     for at in range(max(width, len(header))):
-        wanted = " ".join(header[at].split()) if at < len(header) else ""
-        name, number = wanted or f"column {at + 1}", 1
+        given = " ".join(header[at].split()) if at < len(header) else ""
+        wanted = given or f"column {at + 1}"
+        name, number = wanted, numbers.get(wanted, 1)
         while name in names:
             number += 1
-            name = f"{wanted or f'column {at + 1}'}~{number}"
-        if number > 1 and wanted:
-            warn(f"The column {wanted!r} occurs more than once; a later one became {name!r}.")
+            name = f"{wanted}~{number}"
+        numbers[wanted] = number
+        if number > 1 and given:
+            warn(f"The column {given!r} occurs more than once; a later one became {name!r}.")
         names[name] = None
     return list(names)
 

@@ -17,6 +17,7 @@ from playground.retrieval.decoding import decode, replace_unstorable
 from playground.retrieval.headings import first_title
 from playground.retrieval.json_records import JsonRecord, read_json_records
 from playground.retrieval.media_types import CSV, HTML, JSON, JSON_LINES, MARKDOWN, TEXT, media_type_of
+from playground.retrieval.notes import few_notes
 from playground.retrieval.parsing import TIME_LIMIT, Parser
 
 __all__ = ["SIZE_LIMIT", "Document", "LoadResult", "LoadWarning", "load_documents"]
@@ -77,8 +78,9 @@ def load_documents(
         time_limit: Seconds that parsing one file may take.
 
     Returns:
-        Documents with unique ids (a repeated id gets ``~2``, ``~3`` … and a warning), the warnings, and one
-        ``DocumentError`` for each file that could not be read.
+        Documents with unique ids (a repeated id gets ``~2``, ``~3`` … and a warning), the first 20 warnings
+        of each file and how many more there are, and one ``DocumentError`` for each file that could not be
+        read.
     """
     documents: list[Document] = []
     warnings: list[LoadWarning] = []
@@ -94,7 +96,7 @@ def load_documents(
                 errors.append(error)
                 continue
             documents.extend(_with_unique_ids(read, seen, notes.append))
-            warnings.extend(LoadWarning(name, note) for note in notes)
+            warnings.extend(LoadWarning(name, note) for note in few_notes(notes))
     return LoadResult(tuple(documents), tuple(warnings), tuple(errors))
 
 

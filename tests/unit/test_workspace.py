@@ -18,7 +18,7 @@ from playground.compiler.values import ContextSourceRequest, SourceResult
 from playground.concurrency import run_sync
 from playground.errors import ProjectError
 from playground.retrieval.documents import Document
-from playground.retrieval.embedding import Progress
+from playground.retrieval.embedding import MINILM_ID, Progress
 from playground.retrieval.index import Vectors
 from playground.workspace import (
     Project,
@@ -36,6 +36,7 @@ from playground.workspace import (
     search_plan,
 )
 from playground.workspace.files import ProjectFolder
+from playground.workspace.searching import chunk_search
 
 
 @pytest.fixture(scope="module")
@@ -439,9 +440,11 @@ def test_vectors_never_run_code(demo: Path, tmp_path: Path) -> None:
 class OtherModel:
     """Another model of the same size: it points every text in one direction."""
 
-    model_id = "other"
     weights_digest = "sha256:0"
     dims = 384
+
+    def __init__(self, model_id: str = "other") -> None:
+        self.model_id = model_id
 
     def embed(
         self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
@@ -449,14 +452,29 @@ class OtherModel:
         return np.eye(1, self.dims, dtype=np.float32).repeat(len(texts), axis=0)
 
 
-def test_vectors_of_another_model_are_never_compared(demo: Path) -> None:
-    project = load_project(demo)
-    embedder = project_embedder(project, OtherModel())
+@pytest.mark.parametrize("model_id", ["other", MINILM_ID])
+def test_vectors_of_another_model_or_of_other_weights_are_never_compared(demo: Path, model_id: str) -> None:
+    project, model = load_project(demo), OtherModel(model_id)
+    assert project.vectors.model_id == MINILM_ID
+    embedder = project_embedder(project, model)
     assert embedder is not None
     known = project.memories[0].latest.text
     assert known in project.vectors
-    assert np.array_equal(embedder.embed([known]), OtherModel().embed([known]))
-    assert {c.score for c in answers(project, embedder=OtherModel(), mode="dense")["rag"].candidates} == {1.0}
+    assert np.array_equal(embedder.embed([known]), model.embed([known]))
+    assert {c.score for c in answers(project, embedder=model, mode="dense")["rag"].candidates} == {1.0}
+
+
+def test_documents_are_searched_by_words_and_meaning_fused_by_reciprocal_ranks_by_default(demo: Path) -> None:
+    project = load_project(demo)
+    plain, rrf, convex = (
+        chunk_search(project),
+        chunk_search(project, fusion="rrf"),
+        chunk_search(project, fusion="convex"),
+    )
+    question = project.query(project.question)
+    assert plain(question, 5) == rrf(question, 5)
+    assert plain(question, 5) != convex(question, 5)
+    assert {chunk.match for chunk in plain(question, 5)} == {"hybrid"}
 
 
 def test_equal_tables_give_equal_bytes_in_any_order() -> None:

@@ -402,6 +402,23 @@ def test_a_recorded_vector_that_cannot_stand_beside_the_others_is_made_anew(sess
     assert (found.ranking, len(found)) == ("cosine", 2)
 
 
+def test_a_recorded_vector_of_another_model_is_never_compared(session: MemorySession) -> None:
+    for name, text in (("cat", "the cat sleeps"), ("ship", "ship on Fridays")):
+        # Where "cat" stands, another model has "ship".
+        wrong, model = (0.0, 1.0, 0.0) if name == "ship" else (1.0, 0.0, 0.0), "another"
+        revision = MemoryRevision(
+            revision=1,
+            text=text,
+            digest=text_digest(text),
+            recorded_at=1,
+            embedding=wrong,
+            embedding_model_id=model,
+        )
+        run(session.store.insert(MemoryRecord(id=name, scope=ADA, revisions=(revision,))))
+    found = run(MemorySession(session.store, ADA, embedder=WordEmbedder()).recall("deploy", 1))
+    assert [memory.id for memory in found] == ["ship"]
+
+
 @pytest.mark.parametrize(
     "call",
     [

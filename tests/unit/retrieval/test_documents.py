@@ -265,6 +265,13 @@ def test_duplicate_ids_are_flagged_and_nothing_is_lost() -> None:
     assert len(result.warnings) == 3
 
 
+def test_of_a_hundred_thousand_repeated_ids_a_person_reads_the_first_and_how_many_more() -> None:
+    result = load_documents([("a.jsonl", b'{"id": "a", "text": "x"}\n' * 100_000), ("b.txt", b"b")])
+    assert [result.documents[at].id for at in (0, 1, 99_999, 100_000)] == ["a", "a~2", "a~100000", "b.txt"]
+    assert len(result.warnings) == 21
+    assert result.warnings[-1].message == "99,979 more of this kind."
+
+
 def test_the_same_file_twice_keeps_both() -> None:
     result = load_documents([("a.txt", b"one"), ("a.txt", b"two")])
     assert [d.id for d in result.documents] == ["a.txt", "a.txt~2"]

@@ -59,6 +59,13 @@ def test_hybrid_gives_one_to_what_leads_both_rankings() -> None:
     assert found[0].meta == {"document": "rollback"}
 
 
+def test_what_nobody_chose_is_hybrid_search_with_reciprocal_ranks() -> None:
+    index = ExactIndex([str(chunk.index) for chunk in CHUNKS], VECTORS)
+    plain = ChunkSearch(CHUNKS, index=index, embed_query=lambda _query: RELEASES)
+    assert answer(plain("green build", 9)) == answer(search(mode="hybrid", fusion="rrf")("green build", 9))
+    assert answer(plain("green build", 9)) != answer(search(fusion="convex")("green build", 9))
+
+
 def test_hybrid_may_fuse_by_weighted_scores() -> None:
     assert answer(search(fusion="convex")("green build", 2)) == [(4, 0.9, "hybrid"), (7, 0.5, "hybrid")]
 
