@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from playground.database import Database
 from playground.digests import text_digest
-from playground.memory import MemoryRecord, MemoryRevision, MemoryScope, SqlMemoryStore
+from playground.memory import MemoryRecord, MemoryRevision, MemoryScope, SqlMemoryStore, sql_erasure
 from playground.memory.sql_schema import REVISIONS
 from tests.postgres import PostgresServer
 
@@ -178,6 +179,29 @@ def test_what_is_pending_ends_with_the_next_forgetting_or_when_asked_for(tmp_pat
 
     with closing(SqlMemoryStore(path, erasure_seconds=0)) as store:
         asyncio.run(scenario(store))
+
+
+def test_what_others_forgot_while_the_file_was_rewritten_stays_pending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, draw = tmp_path / "memories.db", random.Random(1)
+    rewriting = sql_erasure._plain_cursor
+
+    @contextmanager
+    def others_forget_at_the_end(database: Database) -> Iterator[object]:
+        with rewriting(database) as cursor:
+            yield cursor
+        monkeypatch.undo()
+        with closing(SqlMemoryStore(path)) as other, other.database.writing() as connection:
+            sql_erasure.mark_pending(connection)
+
+    with closing(SqlMemoryStore(path)) as store:
+        found = asyncio.run(fill(store, draw))
+        monkeypatch.setattr(sql_erasure, "_plain_cursor", others_forget_at_the_end)
+        assert asyncio.run(store.erase(["r0"], scope=ADA, at=9)).pending
+        assert traces_left(tmp_path, found["r0"]) == 0
+        assert asyncio.run(store.erasure_pending())
+        assert asyncio.run(store.finish_erasure())
 
 
 def test_erasing_goes_on_beside_writers_of_other_records(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from playground.errors import InvalidInputError
 from playground.retrieval.fusion import convex, rrf, scaled_rrf
-from playground.retrieval.hits import Hit
+from playground.retrieval.hits import Hit, scaled_by_maximum
 
 
 def test_reciprocal_ranks_are_the_golden_ones() -> None:
@@ -39,3 +39,16 @@ def test_impossible_settings_are_refused() -> None:
         rrf([["a"]], k=-1)
     with pytest.raises(InvalidInputError):
         convex([], [], dense_weight=float("nan"))
+
+
+def test_scaled_scores_are_rounded_to_six_decimals_before_they_are_ranked() -> None:
+    third = Hit("a", 1 / 3), Hit("b", 1.0), Hit("c", 1 / 3 - 1e-8)
+    assert scaled_by_maximum(third) == [("b", 1.0), ("a", 0.333333), ("c", 0.333333)]
+    assert convex(third, []) == [("b", 0.5), ("a", 0.166666), ("c", 0.166666)]
+    assert convex([Hit("a", 2.0), Hit("b", 1.0)], [Hit("b", 3.0), Hit("a", 1.0)], dense_weight=0.7) == [
+        ("b", 0.85),
+        ("a", 0.533333),
+    ]
+    assert {hit.score for hit in scaled_rrf([["a"], ["b"]])} == {0.5}
+    assert scaled_rrf([["a", "b"], ["b"]])[1] == ("a", 0.5)
+    assert scaled_rrf([["a", "b"]])[1] == ("b", 0.983871)
