@@ -196,7 +196,10 @@ def _works(target: Path) -> list[Path]:
 
 def _is_ours(work: Path) -> bool:
     """Say whether a save made it: it has the mark, or a crash came before the mark or after its removal."""
-    return (work / MARK).is_file() or (work.is_dir() and not any(work.iterdir()))
+    try:
+        return (work / MARK).is_file() or not any(work.iterdir())
+    except (FileNotFoundError, NotADirectoryError):  # its save has just ended, or it is a file
+        return False
 
 
 def _finish_others(target: Path, *, keep_new: bool = False) -> None:

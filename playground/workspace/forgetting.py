@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -51,7 +51,7 @@ class _Unfinished(RecordedValue):
     """Version of the recorded format."""
     records: tuple[MemoryRecord, ...] = ()
     """Step 3 must find these in the folder's files; none once it is done."""
-    keys: tuple[str, ...] = Field(default=(), repr=False)
+    keys: tuple[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], ...] = Field(default=(), repr=False)
     """SHA-256 of each text, in hexadecimal digits, that the cache must lose; none when there is no cache."""
 
 
@@ -84,8 +84,9 @@ def forget_everywhere(
     done = forget_memories(project, record_ids, now=now)
     kept = {record.id for record in done.project.memories}
     gone = tuple(record for record in project.memories if record.id not in kept)
-    keys = tuple(key.hex() for key in done.vector_keys) if cache is not None else ()
-    waiting = _Unfinished(records=gone, keys=keys)
+    keys = [key.hex() for key in done.vector_keys] if cache is not None else []
+    # What an earlier forget still has to erase from the cache is not lost.
+    waiting = _Unfinished(records=gone, keys=tuple(dict.fromkeys([*_journal(path).keys, *keys])))
     after = done.project
     if gone:
         after = write_held(path, after, more={JOURNAL: waiting.to_json().encode()})
@@ -122,10 +123,11 @@ def _finished(
     keys = tuple(key for key in map(bytes.fromhex, waiting.keys) if key not in shared)
     forget_vectors(f"sha256:{key.hex()}" for key in {*traces.keys, *keys})
     pending = not _erased(cache, keys)
-    left_over = _Unfinished(keys=tuple(key.hex() for key in keys)) if pending else None
-    redaction = Redaction((stone for stone in project.forgotten if stone.id in ids), traces)
+    left_over = _Unfinished(keys=tuple(key.hex() for key in keys)) if pending else _Unfinished()
+    chosen = frozenset(ids)
+    redaction = Redaction((stone for stone in project.forgotten if stone.id in chosen), traces)
     changes = _changes(path, redaction)
-    if changes or (path / JOURNAL).exists():
+    if changes or left_over != _journal(path):
         swap_folder(path, lambda fresh: _rewrite(path, fresh, changes, left_over))
     names = {name: data is None for name, data in changes.items()}
     return Forgetting(
@@ -163,9 +165,9 @@ def _changes(path: Path, redaction: Redaction) -> dict[str, bytes | None]:
     return changes
 
 
-def _rewrite(path: Path, fresh: Path, changes: dict[str, bytes | None], left_over: _Unfinished | None) -> None:
+def _rewrite(path: Path, fresh: Path, changes: dict[str, bytes | None], left_over: _Unfinished) -> None:
     keep_all(path, fresh)
-    journal = None if left_over is None else left_over.to_json().encode()
+    journal = left_over.to_json().encode() if left_over.keys else None
     for name, data in {**changes, JOURNAL: journal}.items():
         if data is None:
             (fresh / name).unlink(missing_ok=True)

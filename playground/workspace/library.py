@@ -100,12 +100,10 @@ class ProjectLibrary:
         """
         path = self._path(name)
         with told(name, "read"):
-            folder = folder_stamp(path)
-            if folder is None:
+            try:
+                return read_folder(path, lambda: _stamp(path))
+            except FileNotFoundError:
                 return None
-            with os.scandir(path) as entries:
-                states = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
-            return folder, tuple(sorted((file, state.st_mtime_ns, state.st_size) for file, state in states))
 
     def create(self, name: str, project: Project) -> Project:
         """Write a new project and return it as it is loaded.
@@ -158,12 +156,20 @@ class ProjectLibrary:
     def delete(self, name: str) -> None:
         """Remove a project with everything in its folder.
 
+        A forget in it that was cut off is gone on with first, because the cache may still hold its vectors.
+
         Raises:
             ProjectError: When there is no such project, or the disk refuses.
         """
         path = self._path(name)
-        with told(name, "removed"), self._held(path):
-            remove_folder(path)
+        with told(name, "removed"):
+            self._check_there(path, or_soon=True)
+            try:
+                self._finish_forgetting(path)
+            except ProjectError as error:  # what is damaged can be removed all the same
+                _logger.warning("A forget in the project %s cannot be finished: %s", name, error)
+            with self._held(path):
+                remove_folder(path)
 
     def forget(
         self, name: str, record_ids: Iterable[str], *, now: int, cache: EmbeddingCache | None = None
@@ -287,6 +293,13 @@ class ProjectLibrary:
             yield opened
         finally:
             opened.close()
+
+
+def _stamp(path: Path) -> Hashable:
+    with os.scandir(path) as entries:
+        states = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+    files = tuple(sorted((file, state.st_mtime_ns, state.st_size) for file, state in states))
+    return folder_stamp(path), files
 
 
 def default_library() -> ProjectLibrary:

@@ -373,11 +373,35 @@ def test_a_cache_that_is_held_is_erased_by_the_next_use(
     assert places(tmp_path / "cache", REVISIONS) == []
 
 
+def test_what_one_forget_leaves_to_erase_in_the_cache_is_not_lost_by_the_next(
+    library: ProjectLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_file, "BUSY_SECONDS", 0.2)
+    path = tmp_path / "cache" / "vectors.sqlite"
+    reader = sqlite3.connect(path)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM vectors").fetchone()
+    knowing = ProjectLibrary(library.root, open_cache=lambda: EmbeddingCache(path))
+    assert knowing.forget("own", ["secret"], now=50).pending
+    assert library.forget("own", ["kept"], now=51).pending  # by somebody without the cache
+    before = library.stamp("own")
+    assert library.forget("own", ["kept"], now=52).pending
+    assert library.stamp("own") == before
+    assert knowing.forget("own", ["kept"], now=53).pending
+    reader.close()
+    knowing.delete("own")
+    assert places(tmp_path / "cache", REVISIONS) == []
+    assert knowing.names() == ()
+
+
 def test_a_damaged_list_of_what_is_to_be_erased_is_a_typed_error(library: ProjectLibrary) -> None:
-    for text in ("{", "[]", '{"version": 2}', '{"version": 1, "records": [{}]}', '{"version": 1, "keys": 3}'):
+    more = ("2", '1, "keys": ["zz"]', '1, "keys": 3', '1, "records": [{}]')
+    for text in ("{", "[]", *(f'{{"version": {rest}}}' for rest in more)):
         (library.root / "own" / JOURNAL).write_text(text)
         with pytest.raises(ProjectError, match=JOURNAL.replace(".", r"\.")):
             library.load("own")
+    library.delete("own")
+    assert library.names() == ()
 
 
 PREPARE = """

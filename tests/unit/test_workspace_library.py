@@ -223,6 +223,7 @@ def test_a_project_that_is_being_exchanged_is_always_among_the_names(library: Pr
         assert library.names() == ("own",)
         assert [summary.problem for summary in library.summaries()] == [""]
         assert library.exports("own") == ()
+        assert library.stamp("own") is not None
     ended(writer)
 
 
