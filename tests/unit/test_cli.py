@@ -19,8 +19,12 @@ import pytest
 
 from playground import ContextManifest
 from playground.cli import main
+from playground.commands.projects import find_project
 from playground.errors import InvalidRequestError
 from playground.launch import app_script, app_url, can_open_browser, choose_port, streamlit_flags
+from playground.workspace import Project
+from playground.workspace.library import default_library
+from playground.workspace.samples import sample_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -99,6 +103,26 @@ def test_a_project_is_also_taken_from_a_folder(capsys: pytest.CaptureFixture[str
     assert json.loads(out)["entries"] == []
 
 
+def test_an_own_project_is_found_by_its_name_and_wins_over_a_folder(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "project.json").write_text(json.dumps({"version": 1, "question": "In the folder?"}))
+    asked = {}
+    for name in ("mine", "./mine"):
+        if name == "mine":
+            default_library().create("mine", Project(name="mine", question="In the library?"))
+        _, out, _ = run("compile", "--project", name, capsys=capsys)
+        asked[name] = out.splitlines()[0].strip()
+    assert asked == {"mine": "In the library?", "./mine": "In the folder?"}
+    assert find_project("mine").kind == "own"
+    code, _, err = run("compile", "--project", "other", capsys=capsys)
+    assert code == 2
+    assert "There is no project 'other'. Choose one of mine, bank-support, " in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -125,6 +149,7 @@ def test_a_project_is_also_taken_from_a_folder(capsys: pytest.CaptureFixture[str
         (["compile", "--bogus"], "--bogus"),
         (["bogus"], "bogus"),
         (["--project", "no-such"], "bank-support"),
+        (["--project", str(sample_folder("deploy-demo"))], "The app opens projects by name"),
         (["--port", "70000"], "--port"),
         (["--port", "abc"], "--port"),
     ],
