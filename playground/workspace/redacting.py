@@ -98,12 +98,17 @@ class Redaction:
         return None if clean is _DROPPED else clean
 
     def _json(self, text: str, *, indent: int | None) -> Any:
-        """Return JSON without what was forgotten, the same text when it holds none; what is no JSON as text."""
+        """Return JSON without what was forgotten, or ``_DROPPED`` when nothing is left of it.
+
+        The same text comes back when it holds none of it; what is no JSON is taken as plain text.
+        """
         try:
             value = json.loads(text)
             clean = self._clean(value, top=2)
-            if clean is _DROPPED or clean == value:
-                return clean if clean is _DROPPED else text
+            if clean is _DROPPED:
+                return _DROPPED
+            if clean == value:
+                return text
             end = "\n" if text.endswith("\n") else ""
             return json.dumps(clean, ensure_ascii=False, indent=indent) + end
         except (ValueError, RecursionError):
