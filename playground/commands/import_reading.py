@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import tempfile
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
 from typing import Any
 
 from playground.commands.import_files import Found, contents
-from playground.concurrency import run_sync
-from playground.errors import DocumentError, InvalidInputError, InvalidRequestError
-from playground.memory import MemoryRecord, SqlMemoryStore
-from playground.memory.exchange import LoadedMemories
-from playground.memory.jsonl import read_memories_jsonl
+from playground.commands.import_history import Recorded
+from playground.errors import DocumentError, InvalidInputError
 from playground.memory.markdown_file import from_markdown
-from playground.memory.markdown_folder import HISTORY_FILE, read_memories_folder
-from playground.retrieval.archives import checked_names
 from playground.retrieval.decoding import decode
 from playground.retrieval.documents import Document, LoadWarning, load_documents
 from playground.scope import MemoryScope
@@ -37,31 +27,9 @@ from playground.workspace.additions import (
 )
 from playground.workspace.recorded_memories import with_records
 
-__all__ = ["Material", "Recorded", "read_material", "read_recorded", "scope_of"]
+__all__ = ["Material", "Outcome", "read_material"]
 
 _HIDDEN = {"revision", "digest", "embedding", "embedding_model_id"}
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """Memories with their whole history.
-
-    Attributes:
-        records: As they are.
-        edited: Of files whose newest texts people may have edited.
-        forgotten: Ids that the store has forgotten.
-        errors: What could not be read, or not wholly.
-    """
-
-    records: tuple[MemoryRecord, ...] = ()
-    edited: tuple[MemoryRecord, ...] = ()
-    forgotten: tuple[str, ...] = ()
-    errors: tuple[DocumentError, ...] = ()
-
-    @property
-    def scopes(self) -> frozenset[MemoryScope]:
-        """Whose memories they are."""
-        return frozenset(record.scope for record in (*self.records, *self.edited))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +45,8 @@ class Material:
     warnings: tuple[LoadWarning, ...] = ()
     errors: tuple[DocumentError, ...] = ()
 
-    def add_to(
-        self, project: Project, *, now: int
-    ) -> tuple[Project, dict[str, list[Addition]], list[DocumentError]]:
-        """Return the project with all of this, what became of each kind, and what was not added."""
+    def add_to(self, project: Project, *, now: int) -> Outcome:
+        """Add all of this to a project."""
         done: dict[str, list[Addition]] = {}
         errors: list[DocumentError] = []
 
@@ -102,44 +68,40 @@ class Material:
             joined("chats", with_chats(project, self.chats, self.titles))
         if self.skills:
             joined("skills", with_skills(project, self.skills))
-        return project, done, errors
+        return Outcome(project, done, tuple(errors))
 
 
-def read_recorded(found: Iterable[Found], *, store: str | None, scope: MemoryScope) -> Recorded:
-    """Read memories that come with their history: of exported files, and of a store.
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of material.
 
-    Args:
-        found: Files of any kind; the others are left alone.
-        store: Path or URL of a store, which must be there.
-        scope: Whose memories are read of the store.
-
-    Raises:
-        StoreError: When the store cannot be read.
+    Attributes:
+        project: The project with it.
+        additions: What joined, by kind.
+        errors: One for each item that was not added.
     """
-    records: list[MemoryRecord] = []
-    edited: list[MemoryRecord] = []
-    errors: list[DocumentError] = []
-    forgotten: tuple[str, ...] = ()
-    if store is not None:
-        with closing(SqlMemoryStore(store, create=False)) as opened:
-            records += run_sync(opened.list(scope=scope))
-            forgotten = tuple(stone.id for stone in run_sync(opened.tombstones(scope=scope)))
-    for one in found:
-        if one.kind != "memories" or one.form not in _WITH_HISTORY:
-            continue
-        try:
-            read = _WITH_HISTORY[one.form](one.path)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            errors.append(
-                DocumentError(
-                    f"{one.name} cannot be read: {reason}.", remedy="Check its rights.", name=one.name
-                )
-            )
-            continue
-        (records if one.form == "exported lines" else edited).extend(read.records)
-        errors += read.problems
-    return Recorded(tuple(records), tuple(edited), forgotten, tuple(errors))
+
+    project: Project
+    additions: Mapping[str, Sequence[Addition]]
+    errors: tuple[DocumentError, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything new in the project."""
+        return any(one.added or one.replaced for one in self._each())
+
+    @property
+    def found(self) -> bool:
+        """Whether anything was of use, though it may have been there already."""
+        return self.changed or any(one.unchanged or one.forgotten for one in self._each())
+
+    @property
+    def forgotten(self) -> tuple[str, ...]:
+        """Ids of memories that were forgotten before, and not brought back."""
+        return tuple(identifier for one in self._each() for identifier in one.forgotten)
+
+    def _each(self) -> Iterator[Addition]:
+        return (one for some in self.additions.values() for one in some)
 
 
 def read_material(found: Iterable[Found], recorded: Recorded, *, scope: MemoryScope) -> Material:
@@ -173,51 +135,6 @@ def read_material(found: Iterable[Found], recorded: Recorded, *, scope: MemorySc
         warnings=tuple(warning for load in loads for warning in load.warnings),
         errors=(*errors, *(error for load in loads for error in load.errors), *problems),
     )
-
-
-def scope_of(recorded: Recorded, asked: MemoryScope, usual: MemoryScope) -> MemoryScope:
-    """Return whose a new project is: as asked, else as its memories say, else the usual one.
-
-    Raises:
-        InvalidRequestError: When the memories are those of several.
-    """
-    if asked.fields():
-        return asked
-    scopes = sorted(recorded.scopes, key=lambda scope: sorted(scope.fields().items()))
-    if len(scopes) > 1:
-        named = "; ".join(_named(scope) for scope in scopes[:3])
-        raise InvalidRequestError(
-            f"These are the memories of {len(scopes):,}: {named}{'; …' if len(scopes) > 3 else ''}.",
-            remedy="Choose whose the project is to be, for example --scope user_id=ada.",
-        )
-    return scopes[0] if scopes and scopes[0].fields() else usual
-
-
-def _named(scope: MemoryScope) -> str:
-    return ", ".join(f"{name}={value}" for name, value in scope.fields().items()) or "nobody in particular"
-
-
-def _read_archive(path: Path) -> LoadedMemories:
-    """Read the Markdown files of an archive; they lie in a temporary folder meanwhile, and only there."""
-    data = path.read_bytes()
-    try:
-        checked_names(path.name, data)
-    except DocumentError as error:
-        return LoadedMemories(problems=(error,))
-    with zipfile.ZipFile(io.BytesIO(data)) as archive, tempfile.TemporaryDirectory() as folder:
-        for entry in archive.infolist():
-            name = PurePosixPath(entry.filename).name
-            # What lies in a folder of the archive is none of an export's files.
-            if name == entry.filename and (name.endswith(".md") or name == HISTORY_FILE):
-                Path(folder, name).write_bytes(archive.read(entry))
-        return read_memories_folder(folder)
-
-
-_WITH_HISTORY: Mapping[str, Callable[[Path], LoadedMemories]] = {
-    "exported lines": read_memories_jsonl,
-    "exported folder": read_memories_folder,
-    "exported archive": _read_archive,
-}
 
 
 def _entries(files: Iterable[tuple[str, bytes]], errors: list[DocumentError]) -> Iterator[Mapping[str, Any]]:

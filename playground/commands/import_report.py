@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from playground.commands.import_files import Found
-from playground.commands.import_reading import Material
+from playground.commands.import_reading import Material, Outcome
 from playground.scope import MemoryScope
 from playground.views.words import joined, plural
 from playground.workspace import Project
@@ -72,14 +72,11 @@ def told_vectors(name: str, project: Project) -> str:
     return f"{plural(missing, 'text')} {needs} no vector yet: {shlex.join(['playground', 'embed', name])}"
 
 
-def told_warnings(
-    name: str, material: Material, additions: Mapping[str, Sequence[Addition]], project: Project
-) -> Iterator[str]:
+def told_warnings(name: str, material: Material, outcome: Outcome, project: Project) -> Iterator[str]:
     """Say what a person should know of files that were read, and of memories that were forgotten."""
     for warning in material.warnings:
         yield f"{warning.name}: {warning.message}"
-    stayed = [identifier for some in additions.values() for one in some for identifier in one.forgotten]
-    if stayed:
+    if stayed := outcome.forgotten:
         were = "was" if len(stayed) == 1 else "were"
         memories = plural(len(stayed), ("memory", "memories"))
         yield f"{memories} {were} forgotten here before, and not brought back: {_ids(stayed)}."

@@ -20,7 +20,6 @@ from playground.values import shown
 
 if TYPE_CHECKING:
     from playground.workspace import Project
-    from playground.workspace.additions import Addition
 
 __all__ = ["import_command"]
 
@@ -111,7 +110,8 @@ def _add(
     place: Place, found: Sequence[Found], errors: list[DocumentError], *, store: str | None, asked: MemoryScope
 ) -> None:
     """Read everything first and add it in one change, so that nobody waits and nothing is added by half."""
-    from playground.commands.import_reading import read_material, read_recorded, scope_of  # noqa: PLC0415  # NumPy
+    from playground.commands.import_history import read_recorded, scope_of  # noqa: PLC0415  # brings NumPy
+    from playground.commands.import_reading import read_material  # noqa: PLC0415  # NumPy
     from playground.commands.import_report import (  # noqa: PLC0415
         told_additions,
         told_files,
@@ -129,26 +129,26 @@ def _add(
         scope = scope_of(recorded, asked, NEW_SCOPE)
         project = Project(name=place.folder.name, title=place.folder.name, scope=scope)
     material = read_material(found, recorded, scope=project.scope)
-    additions: dict[str, list[Addition]] = {}
-    refused: list[DocumentError] = []
+    outcome = material.add_to(project, now=time.time_ns() // 1_000_000)
+    after = outcome.project
+    if outcome.changed:
 
-    def change(now: Project) -> Project:
-        nonlocal additions, refused
-        after, additions, refused = material.add_to(now, now=time.time_ns() // 1_000_000)
-        new = any(one.added or one.replaced for some in additions.values() for one in some)
-        return after if new else now
+        def change(now: Project) -> Project:
+            nonlocal outcome
+            if now.digest != project.digest:  # somebody else changed it meanwhile
+                outcome = material.add_to(now, now=time.time_ns() // 1_000_000)
+            return outcome.project if outcome.changed else now
 
-    after = change(project)  # says what there is to add, before anything is made
-    if after is not project:
         after = place.create(after) if place.new else place.change(change)
-    for line in told_additions(place.given, additions, made=project.scope if place.new else None):
+    made = project.scope if place.new and outcome.changed else None
+    for line in told_additions(place.given, outcome.additions, made=made):
         print_line(line)
-    if additions and (line := told_vectors(place.given, after)):
+    if (line := told_vectors(place.given, after)) and (outcome.changed or not place.new):
         print_line(line)
-    for warning in told_warnings(place.given, material, additions, after):
+    for warning in told_warnings(place.given, material, outcome, after):
         print_error(f"Warning: {warning}")
-    problems = [*errors, *material.errors, *refused]
+    problems = [*errors, *material.errors, *outcome.errors]
     for problem in problems:
         print_error(f"Error: {problem}")
     if problems:
-        raise typer.Exit(exits.PARTLY if additions else exits.ERROR)
+        raise typer.Exit(exits.PARTLY if outcome.found else exits.ERROR)

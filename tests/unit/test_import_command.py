@@ -237,6 +237,18 @@ def test_a_damaged_line_and_a_foreign_scope_are_named_and_the_rest_is_added(
     ]
 
 
+def test_where_everything_is_refused_no_project_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_memories_jsonl([record("x", name="m2", scope=BOB)], "lines.jsonl")
+    code, out, err = run("mine", "lines.jsonl", "--scope", "user_id=ada", capsys=capsys)
+    assert code == 2
+    assert "was made" not in out
+    assert "vector" not in out
+    assert "another scope" in err
+    assert not (tmp_path / "data").exists()
+
+
 def test_memories_are_read_out_of_a_store_and_grow_with_it(capsys: pytest.CaptureFixture[str]) -> None:
     with closing(SqlMemoryStore("m.db")) as store:
         fill(store, [record("one"), record("gone", name="m2"), record("x", name="m3", scope=BOB)])
