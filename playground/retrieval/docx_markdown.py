@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import zipfile
 from collections.abc import Callable
 
 from playground.errors import DocumentError
@@ -21,13 +23,16 @@ _OTHERS = (
     ("META-INF/container.xml", "an electronic book", "Convert it to HTML or PDF and load that."),
     ("META-INF/manifest.xml", "an OpenDocument file", "Save it as DOCX and load that."),
 )
+_BESIDE = re.compile(r"word/(?:header|footer|comments)\d*\.xml")
+_TAG = re.compile(rb"<[^>]*+>?")
 _STYLES = "p[style-name='Title'] => h1:fresh"
 
 
 def read_docx(name: str, data: bytes, warn: Callable[[str], None]) -> tuple[JsonRecord, ...]:
     """Read a Word document as one record of Markdown, titled by its first heading.
 
-    Pictures give their description, macros and comments are left out, nothing outside the file is read.
+    Pictures give their description, macros are left out, nothing outside the file is read. Headers, footers
+    and comments are left out with a warning.
 
     Raises:
         DocumentError: When it is no Word document, damaged, unsafe to unpack, or has no text.
@@ -44,6 +49,8 @@ def read_docx(name: str, data: bytes, warn: Callable[[str], None]) -> tuple[Json
         )
     if any(entry.startswith("word/media/") for entry in names):
         warn("The document holds pictures; only their descriptions were read.")
+    if _says_more(data, names):
+        warn("Headers, footers and comments were left out.")
     return (JsonRecord(0, markdown, id=name, title=first_title(markdown)),)
 
 
@@ -67,6 +74,13 @@ def _markdown(name: str, data: bytes) -> str:
             name=name,
         ) from None
     return html_markdown(html)[1]
+
+
+def _says_more(data: bytes, names: frozenset[str]) -> bool:
+    """Whether there are words beside the text; a page number is none."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = (archive.read(entry) for entry in sorted(names) if _BESIDE.fullmatch(entry))
+        return any(re.search(r"[^\W\d_]", _TAG.sub(b"", part).decode(errors="ignore")) for part in parts)
 
 
 def _other(name: str, names: frozenset[str]) -> DocumentError:

@@ -33,6 +33,7 @@ def read_pdf(name: str, data: bytes, warn: Callable[[str], None]) -> tuple[JsonR
         reader = _opened(name, data)
         pages = _pages(name, reader)
         title = (reader.metadata.title if reader.metadata else None) or ""
+        filled = _is_filled_form(reader)
     except (DocumentError, RecursionError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001  # whatever a damaged file makes of the library
@@ -50,6 +51,8 @@ def read_pdf(name: str, data: bytes, warn: Callable[[str], None]) -> tuple[JsonR
         )
     if blank:
         warn(f"There is no text on {_ranges(blank)} of {len(pages):,}; such pages are empty or pictures.")
+    if filled:
+        warn("The file is a form; what was entered into its fields was left out.")
     starts, position = [], 0
     for page in pages:
         starts.append(position)
@@ -98,6 +101,15 @@ def _pages(name: str, reader: PdfReader) -> list[str]:
     if not pages:
         raise DocumentError(f"{name} has no pages.", remedy="Choose a file that has text in it.", name=name)
     return pages
+
+
+def _is_filled_form(reader: PdfReader) -> bool:
+    try:
+        return any((reader.get_form_text_fields() or {}).values())
+    except (RecursionError, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001  # a damaged form is no reason to refuse pages that can be read
+        return False
 
 
 def _ranges(numbers: Sequence[int]) -> str:

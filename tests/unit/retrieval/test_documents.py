@@ -147,6 +147,7 @@ def test_what_was_replaced_in_the_records_of_a_file_is_counted_together() -> Non
         ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", "legacy"),
         ("utf16-without-mark.txt", "hello".encode("utf-16-le"), "NUL"),
         ("noise.txt", bytes(range(1, 256)) * 4 + b"\0", "encoding"),
+        ("nul1252.txt", "Für die Größe ".encode("cp1252") * 50 + b"\0", "encoding"),
         ("torn.txt", b"\xef\xbb\xbfab\xff", "UTF-8"),
         ("half.txt", b"\xff\xfea", "UTF-16"),
         ("broken.json", b'{"text": "a"', "not valid JSON"),

@@ -256,6 +256,65 @@ def test_a_word_title_is_the_first_heading_and_pictures_are_warned_of() -> None:
 
 
 @pytest.mark.parametrize(
+    ("part", "said", "warned"),
+    [
+        ("header1.xml", "Confidential", True),
+        ("footer2.xml", "Größe", True),
+        ("comments.xml", "Really?", True),
+        ("footer1.xml", "12", False),
+        ("headers.xml", "no part of Word's", False),
+    ],
+)
+def test_words_beside_the_text_of_a_word_document_are_not_lost_silently(
+    part: str, said: str, warned: bool
+) -> None:
+    data = docx(paragraph("body"), more={f"word/{part}": f'<w:hdr xmlns:w="words">{paragraph(said)}</w:hdr>'})
+    result = load_documents([("a.docx", data)])
+    assert [document.text for document in result.documents] == ["body"]
+    expected = ["Headers, footers and comments were left out."] if warned else []
+    assert [warning.message for warning in result.warnings] == expected
+
+
+FONTS = b"/Resources <</Font <</F1 <</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>>>>>"
+
+
+def test_a_damaged_form_is_no_reason_to_refuse_the_pages() -> None:
+    objects = [
+        b"<</Type /Catalog /Pages 2 0 R /AcroForm <</Fields [3 0 R 9 0 R (x)]>>>>",
+        b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
+        b"<</Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R %s>>" % FONTS,
+        b"<</Length %d>>\nstream\n%s\nendstream" % (len(text_page("sound")), text_page("sound")),
+    ]
+    result = load_documents([("form.pdf", raw_pdf(objects))])
+    assert [document.text for document in result.documents] == ["sound"]
+
+
+def test_lines_that_a_mail_gateway_put_before_a_pdf_do_no_harm() -> None:
+    result = load_documents(
+        [("a.pdf", b"X-Scanned: yes\r\n" * 10 + TEXT_PDF), ("b.pdf", b" " * 2_000 + TEXT_PDF)]
+    )
+    assert [document.text for document in result.documents] == ["hello"]
+    assert [error.name for error in result.errors] == ["b.pdf"]
+
+
+@pytest.mark.parametrize("entered", ["Ada Lovelace", ""])
+def test_what_was_entered_into_a_form_is_not_lost_silently(entered: str) -> None:
+    page = text_page("Name of the applicant")
+    objects = [
+        b"<</Type /Catalog /Pages 2 0 R /AcroForm <</Fields [5 0 R]>>>>",
+        b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
+        b"<</Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Annots [5 0 R] %s>>" % FONTS,
+        b"<</Length %d>>\nstream\n%s\nendstream" % (len(page), page),
+        b"<</Type /Annot /Subtype /Widget /FT /Tx /T (name) /V (%s) /Rect [0 0 50 9] /P 3 0 R>>"
+        % entered.encode(),
+    ]
+    result = load_documents([("form.pdf", raw_pdf(objects))])
+    assert [document.text for document in result.documents] == ["Name of the applicant"]
+    expected = ["The file is a form; what was entered into its fields was left out."] if entered else []
+    assert [warning.message for warning in result.warnings] == expected
+
+
+@pytest.mark.parametrize(
     ("head", "encoding"),
     [
         ('<meta charset="windows-1251">', "cp1251"),
