@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -111,12 +112,16 @@ def _write(place: Place, target: Path | None, project: Project, run: EmbeddingRu
     from playground.retrieval.user_cache import forget_cached  # noqa: PLC0415  # brings NumPy
     from playground.workspace import save_project  # noqa: PLC0415
     from playground.workspace.embedding import unheld_keys, with_embedding  # noqa: PLC0415
+    from playground.workspace.folder_files import OWN_FILES  # noqa: PLC0415
 
     vectors = run.vectors
     if vectors is None:
         return False
     if target is not None:
         save_project(with_embedding(project, vectors), target)
+        licences = [path for path in place.folder.iterdir() if place.read_only and path.name not in OWN_FILES]
+        for path in licences:
+            shutil.copy2(path, target)
     elif run.total:
         after = place.change(lambda now: with_embedding(now, vectors))
         forget_cached(unheld_keys(after, vectors))

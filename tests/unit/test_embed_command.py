@@ -27,6 +27,7 @@ from playground.retrieval.index import Vectors
 from playground.retrieval.user_cache import cache_path
 from playground.workspace import load_project
 from playground.workspace.embedding import BATCH, embedded_texts
+from playground.workspace.samples import sample_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = 120
@@ -180,6 +181,14 @@ def test_a_sample_is_written_elsewhere_or_not_at_all(
     code, out, err = run("embed", "deploy-demo", "--output", str(tmp_path / "copy"), capsys=capsys)
     assert (code, err) == (0, "")
     assert load_project(tmp_path / "copy").vectors.to_bytes() == load_project("deploy-demo").vectors.to_bytes()
+
+
+def test_the_licences_of_a_sample_go_with_its_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("embed", "bank-support", "--output", str(tmp_path / "copy"), capsys=capsys)[0] == 0
+    licences = {path.name: path.read_bytes() for path in sample_folder("bank-support").glob("LICENSE*")}
+    assert licences
+    assert {path.name: path.read_bytes() for path in (tmp_path / "copy").glob("LICENSE*")} == licences
+    assert all(path.stat().st_nlink == 1 for path in (tmp_path / "copy").glob("LICENSE*"))
 
 
 class StoppedModel(SlowModel):
