@@ -280,7 +280,7 @@ FONTS = b"/Resources <</Font <</F1 <</Type /Font /Subtype /Type1 /BaseFont /Helv
 
 def test_a_damaged_form_is_no_reason_to_refuse_the_pages() -> None:
     objects = [
-        b"<</Type /Catalog /Pages 2 0 R /AcroForm <</Fields [3 0 R 9 0 R (x)]>>>>",
+        b"<</Type /Catalog /Pages 2 0 R /AcroForm <</Fields [<</T (a) /FT /Tx /Kids 3>>]>>>>",
         b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
         b"<</Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R %s>>" % FONTS,
         b"<</Length %d>>\nstream\n%s\nendstream" % (len(text_page("sound")), text_page("sound")),
