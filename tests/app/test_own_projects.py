@@ -274,6 +274,27 @@ def test_an_export_is_offered_in_three_forms_when_it_is_asked_for(library: Proje
     ]
 
 
+def test_a_copy_is_kept_beside_an_own_project_and_can_be_removed(library: ProjectLibrary) -> None:
+    app = saved(opened())
+    app.session_state["export_mine"] = True
+    app.run()
+    press(app, "Keep a copy with the project")
+    (kept,) = library.exports("mine")
+    assert library.read_export("mine", kept.name) == pack_project(library.load("mine"))
+    assert any(kept.name in button.proto.label for button in app.get("download_button"))
+    app.button(key=f"drop_{kept.name}").click().run()
+    assert not app.exception
+    assert library.exports("mine") == ()
+
+
+def test_no_copy_is_kept_of_a_sample() -> None:
+    app = opened()
+    app.session_state["export_deploy-demo"] = True
+    app.run()
+    assert app.get("download_button")
+    assert not any(button.key == "keep_export" for button in app.button)
+
+
 def test_an_exported_project_is_imported_under_a_free_name_with_all_it_holds(library: ProjectLibrary) -> None:
     app = saved(opened())
     add(app, "Memories", "Travels in the file.")
