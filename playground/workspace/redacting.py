@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
 from playground.errors import DocumentError, InvalidInputError, ProjectError
+from playground.escaping import escape_attribute
 from playground.memory import MemoryTombstone
 from playground.memory.markdown_file import from_markdown
 from playground.retrieval.archives import checked_names
@@ -29,6 +31,8 @@ DEPTH = 3  # archives inside archives
 _DROPPED: Any = object()
 _REVISIONS = ("revision", "revisions", "recordedAt", "recorded_at")
 _TOMBSTONE = ("forgottenAt", "forgotten_at")
+_IN_BLOCK = r'(<record source="[^"]*" kind="memory" id="(?:{ids})"[^>]*>\n).*?(\n</record>)'
+_NO_DIGEST = "sha256:" + "0" * 64
 
 
 class Redaction:
@@ -42,6 +46,8 @@ class Redaction:
     def __init__(self, stones: Iterable[MemoryTombstone], traces: Traces) -> None:
         self._stones = {stone.id: stone for stone in stones}
         self._traces = traces
+        ids = "|".join(re.escape(escape_attribute(name)) for name in sorted(self._stones))
+        self._in_block = re.compile(_IN_BLOCK.format(ids=ids), re.DOTALL) if ids else None
 
     def found_in(self, name: str, data: bytes) -> bool:
         """Whether a file that is not to be changed holds a forgotten text or digest; looks into archives."""
@@ -72,7 +78,7 @@ class Redaction:
             case ".md":
                 clean = self._text(data, self._markdown)
             case _:
-                clean = self._text(data, self._traces.without)
+                clean = self._text(data, self._without)
         return None if clean is None or self._traces.in_bytes(clean) else clean
 
     def _text(self, data: bytes, rewrite: Callable[[str], str | None]) -> bytes | None:
@@ -112,14 +118,12 @@ class Redaction:
             end = "\n" if text.endswith("\n") else ""
             return json.dumps(clean, ensure_ascii=False, indent=indent) + end
         except (ValueError, RecursionError):
-            return self._traces.without(text)
+            return self._without(text)
 
     def _clean(self, value: Any, *, top: int = 0) -> Any:
         """Return a value without records and texts that were forgotten; ``top`` levels may be bare records."""
         if isinstance(value, str):
-            if not self._traces.in_text(value):
-                return value
-            clean = self._traces.without(value)
+            clean = self._without(value)
             return FORGOTTEN if self._traces.in_text(clean) else clean
         if isinstance(value, list):
             items = (self._clean(item, top=top - 1) for item in value)
@@ -129,13 +133,14 @@ class Redaction:
         if self._is_record(value, bare=top > 0):
             return _DROPPED
         fields = {key: self._clean(field) for key, field in value.items() if not self._traces.in_text(key)}
+        if value.get("kind") == "memory" and self._is_forgotten(value.get("recordId")) and "digest" in value:
+            fields["digest"] = _NO_DIGEST  # a package's entry
         if fields.get("memory") is _DROPPED:
             return _DROPPED  # a line that holds nothing but the record
         return {key: field for key, field in fields.items() if field is not _DROPPED}
 
     def _is_record(self, value: dict[str, Any], *, bare: bool) -> bool:
-        identifier = value.get("id")
-        if not isinstance(identifier, str) or identifier not in self._stones:
+        if not self._is_forgotten(value.get("id")):
             return False
         if any(field in value for field in _TOMBSTONE):
             return False
@@ -145,12 +150,21 @@ class Redaction:
             any(field in value for field in _REVISIONS) or (bare and "title" not in value)
         )
 
+    def _is_forgotten(self, identifier: Any) -> bool:
+        return isinstance(identifier, str) and identifier in self._stones
+
+    def _without(self, text: str) -> str:
+        """Return a text without what was forgotten, as far as it stands in a known way."""
+        if self._in_block is not None:
+            text = self._in_block.sub(lambda found: f"{found[1]}{FORGOTTEN}{found[2]}", text)
+        return self._traces.without(text)
+
     def _markdown(self, text: str) -> str | None:
         try:
             identifier, _, _ = from_markdown(text)
         except InvalidInputError:
-            return self._traces.without(text)
-        return None if identifier in self._stones else self._traces.without(text)
+            return self._without(text)
+        return None if identifier in self._stones else self._without(text)
 
     def _vectors(self, name: str, data: bytes, depth: int) -> bytes | None:
         try:

@@ -264,13 +264,17 @@ def test_an_export_made_before_and_kept_afterwards_lacks_it(
     library: ProjectLibrary, cache: EmbeddingCache, tmp_path: Path
 ) -> None:
     project = library.load("own")
-    packed, lines = pack_project(project), memory_lines(project, tmp_path)
+    packed, lines, stored = pack_project(project), memory_lines(project, tmp_path), package(project)
     library.forget("own", ["secret"], now=50, cache=cache)
     library.keep_export("own", "late.zip", packed)
     library.keep_export("own", "late.jsonl", lines)
+    library.keep_export("own", "late.json", stored)
     late = unpack_project(library.read_export("own", "late.zip"), name="copy")
     assert "secret" not in {record.id for record in late.memories}
-    assert b"secret" not in library.read_export("own", "late.jsonl").replace(b'"sources', b"")
+    ids = [json.loads(line)["memory"]["id"] for line in library.read_export("own", "late.jsonl").splitlines()]
+    assert ids == [record.id for record in late.memories]
+    assert [place for place in places(library.root, REVISIONS) if "late.json" in place] == []
+    assert SHARED in library.read_export("own", "late.json").decode()
 
 
 def test_several_memories_go_at_once_and_many_revisions_too(tmp_path: Path) -> None:

@@ -163,6 +163,32 @@ def test_a_package_keeps_its_form() -> None:
     assert list(clean) == ["xml", "entries"]
 
 
+def test_a_package_loses_a_forgotten_record_whose_text_nobody_knows_any_more() -> None:
+    def block(kind: str, name: str) -> str:
+        return f'<record source="s" kind="{kind}" id="{name}" revision="1">\nOne\ntext.\n</record>\n'
+
+    def entry(kind: str, name: str, digest: str) -> dict[str, str]:
+        return {"source": "s", "kind": kind, "recordId": name, "digest": f"sha256:{digest * 64}"}
+
+    others = [("memory", "m2"), ("rag", "m1")]
+    kept = "".join(block(*other) for other in others)
+    package = {
+        "xml": block("memory", "m1") + kept,
+        "entries": [entry("memory", "m1", "1"), *(entry(*other, "1") for other in others)],
+    }
+    redaction = Redaction([STONE], Traces())
+    data = redaction.of("a.json", json.dumps(package).encode())
+    assert data is not None
+    assert json.loads(data) == {
+        "xml": block("memory", "m1").replace("One\ntext.", FORGOTTEN) + kept,
+        "entries": [entry("memory", "m1", "0"), *(entry(*other, "1") for other in others)],
+    }
+    assert redaction.of("a.json", data) is data
+    assert (
+        redaction.of("a.md", block("memory", "m1").encode()) == json.loads(data)["xml"][: -len(kept)].encode()
+    )
+
+
 def test_what_holds_nothing_comes_back_as_the_very_same_bytes() -> None:
     for name, data in {
         "a.json": b'{"a":  1.0}',
