@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from playground.errors import DocumentError
-from playground.retrieval import parsing
+from playground.retrieval import parsing, pdf_text
 from playground.retrieval.documents import Document, LoadResult, load_documents
 from playground.retrieval.media_types import CSV, DOCX, HTML, PDF
 from tests.unit.retrieval.made_files import PICTURE, docx, paragraph, pdf, raw_pdf, text_page
@@ -235,6 +235,15 @@ def test_a_pdf_that_lists_one_page_without_end_is_refused() -> None:
     assert "30,000 pages" in str(only("pages.pdf", raw_pdf(objects)))
 
 
+def test_a_pdf_whose_pages_hold_too_much_text_together_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pdf_text.TEXT_LIMIT == 200_000_000
+    monkeypatch.setattr(pdf_text, "TEXT_LIMIT", 9)
+    assert pdf_text.read_pdf("a.pdf", pdf([text_page("four")] * 2), print)[0].text == "four\n\nfour"
+    with pytest.raises(DocumentError, match="more than 9 characters") as caught:
+        pdf_text.read_pdf("a.pdf", pdf([text_page("four")] * 3), print)
+    assert caught.value.remedy
+
+
 def test_a_file_without_an_extension_is_what_its_content_is() -> None:
     result = load_documents(
         [("paper", TEXT_PDF), ("letter", docx(paragraph("dear"))), ("page", b"<!DOCTYPE html><p>x")]
@@ -273,6 +282,11 @@ def test_words_beside_the_text_of_a_word_document_are_not_lost_silently(
     assert [document.text for document in result.documents] == ["body"]
     expected = ["Headers, footers and comments were left out."] if warned else []
     assert [warning.message for warning in result.warnings] == expected
+
+
+def test_a_word_document_cannot_say_which_of_its_text_is_read() -> None:
+    result = load_documents([("a.docx", docx(paragraph("body"), more={"mammoth/style-map": "p => !"}))])
+    assert [document.text for document in result.documents] == ["body"]
 
 
 FONTS = b"/Resources <</Font <</F1 <</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>>>>>"
