@@ -101,17 +101,28 @@ def items_panel(view: WorkingMemoryView, filled: FillView | None, row: ItemRow |
         )
 
 
-def fill_panel(view: FillView | None) -> None:
-    """Show the order of filling with the cut line."""
+def fill_panel(view: FillView | None, *, left_out: bool = False) -> None:
+    """Show the order of filling with the cut line.
+
+    Args:
+        view: What to show, if there is a compile.
+        left_out: Whether the question is a sample one that is asked without the working memory.
+    """
     with st.container(key="memory_fill_place"):
-        if view is None:
+        if view is None or left_out:
             markup.head("Fill order")
-            markup.caption("There is no compile to show: the notice above says why.")
+            markup.caption(_LEFT_OUT if left_out else "There is no compile to show: the notice above says why.")
             return
         markup.head("Fill order", view.total)
         markup.prose(view.sentence)
         height = ROW * max(2, len(view.rows) + 1) + (CUT if view.cut is not None else 0) + BORDER
         fill_order(view, selected=selected(), on_pick=pick, height=min(height, FILL_HEIGHT))
+
+
+_LEFT_OUT = (
+    "The sample question belongs to another chat and is asked without this working memory. Choose the "
+    "project's own question, or ask one of yours, to see how it fills."
+)
 
 
 def history_panel(project: Project) -> None:

@@ -80,3 +80,11 @@ def test_a_sample_question_is_asked_in_its_own_scope_and_a_typed_one_in_the_proj
     assert any("Bo deploys" in title for title in _offered(app))
     app.text_input(key="question").set_value("When does Bo deploy, and where?").run()
     assert not any("Bo deploys" in title for title in _offered(app))
+
+
+def test_the_working_memory_page_says_that_such_a_question_is_asked_without_it() -> None:
+    app = opened_by(_with_two_customers, project="deploy-demo", search="lexical")
+    app.selectbox(key="sample_question").set_value("of-bo").run()
+    go_to(app, "working_memory")
+    assert "is asked without this working memory" in whole_body(app)
+    assert "the working memory is empty" not in whole_body(app)

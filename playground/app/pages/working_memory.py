@@ -28,7 +28,8 @@ if snapshot is None:
     outcome()
     start_panel(project)
 else:
-    view, fill = working_memory_view(snapshot), filled(current().compiled)
+    now = current()
+    view, fill = working_memory_view(snapshot), filled(now.compiled)
     row = shown_item(view)
     head_row(view)
     with st.container(key="memory_row"):
@@ -40,5 +41,5 @@ else:
             item_panel(row, snapshot, project=project.name)
             add_panel(snapshot, project=project.name)
             outcome()  # below the buttons: above them it would push the next one away from the pointer
-            fill_panel(fill)
+            fill_panel(fill, left_out=now.settings is not None and now.settings.project.working_memory is None)
     tools_panel(project, snapshot)
