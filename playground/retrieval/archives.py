@@ -18,6 +18,7 @@ __all__ = ["UNPACKED_LIMIT", "checked_names"]
 RATIO_LIMIT = 100  # unpacked bytes for each packed one
 UNPACKED_LIMIT = 512 * 1024 * 1024  # bytes of all entries together
 ENTRY_LIMIT = 10_000
+DIRECTORY_LIMIT = 4 * 1024 * 1024  # bytes of the list of entries; a million of them would take half a gigabyte
 # Bytes an entry may have at any ratio: a blank picture packs better than a bomb, and so little does no harm.
 RATIO_FLOOR = 1024 * 1024
 _STEP = 64 * 1024
@@ -52,7 +53,7 @@ def checked_names(
             name that points outside, or holds XML that declares entities.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(_Bounded(name, data)) as archive:
             entries = archive.infolist()
             _check_listing(name, entries)
             total = 0
@@ -70,12 +71,32 @@ def checked_names(
         ) from None
 
 
+class _Bounded(io.BytesIO):
+    """An archive whose list of entries is refused before it is read, where it is too long.
+
+    ``zipfile`` reads the list at once and makes an object of each entry, whatever number the archive states;
+    all else is read in small pieces.
+    """
+
+    def __init__(self, name: str, data: bytes) -> None:
+        super().__init__(data)
+        self._name = name
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return the next bytes.
+
+        Raises:
+            DocumentError: When that is more than a list of entries may have.
+        """
+        if size is not None and size > DIRECTORY_LIMIT:
+            raise _too_many(self._name)
+        return super().read(size)
+
+
 def _check_listing(name: str, entries: Iterable[zipfile.ZipInfo]) -> None:
     for number, entry in enumerate(entries, 1):
         if number > ENTRY_LIMIT:
-            raise DocumentError(
-                f"{name} holds more than {ENTRY_LIMIT:,} files.", remedy="Load the files one by one.", name=name
-            )
+            raise _too_many(name)
         if _points_outside(entry.orig_filename):
             raise DocumentError(
                 f"{name} holds an entry that points outside the archive, so it was not opened.",
@@ -118,6 +139,12 @@ def _unpacked(
 def _points_outside(path: str) -> bool:
     parts = PurePosixPath(path.replace("\\", "/")).parts
     return bool(parts) and (parts[0] == "/" or ".." in parts or ":" in parts[0])
+
+
+def _too_many(name: str) -> DocumentError:
+    return DocumentError(
+        f"{name} holds more than {ENTRY_LIMIT:,} files.", remedy="Load the files one by one.", name=name
+    )
 
 
 def _bomb(name: str) -> DocumentError:

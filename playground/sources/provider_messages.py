@@ -118,8 +118,9 @@ def _part(part: Any, left_out: LeftOut) -> Any:
     read = _known_part(part, kind) if isinstance(kind, str) else None
     if read is None:
         read = part
-        if kind not in _PART_KINDS:
-            left_out.kinds[kind if isinstance(kind, str) else shown(kind)] += 1
+        name = kind if isinstance(kind, str) else shown(kind)  # a list has no place in a set
+        if name not in _PART_KINDS:
+            left_out.kinds[name] += 1
     return read
 
 

@@ -28,7 +28,8 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _JSON_STARTS = (b"{", b"[")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _FRONT_MATTER = b"---"
-_ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+# No set, because any JSON is looked for in it.
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 # What a memory has and a document has not; each in both spellings.
 _MEMORY_FIELDS = {
     "recordedAt", "recorded_at", "expiresAt", "expires_at", "validFrom", "valid_from", "validTo", "valid_to",

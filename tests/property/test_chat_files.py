@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import given
@@ -22,6 +23,7 @@ from playground.messages import (
 )
 from playground.scope import MemoryScope
 from playground.sources.chat_files import load_chats
+from playground.workspace.material_kinds import tell_kind
 from tests.property.strategies import examples
 
 SCOPE = MemoryScope(user_id="ada")
@@ -131,3 +133,52 @@ def test_any_bytes_give_chats_or_typed_errors_and_can_be_written_again(files: li
     assert all(error.remedy and error.name for error in loaded.errors)
     for chat in loaded.chats:
         json.dumps(chat.to_json(), allow_nan=False, ensure_ascii=False).encode()
+
+
+def _places(value: Any, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield (*above, key)
+        yield from _places(one, (*above, key))
+
+
+def _with(value: Any, place: tuple[str | int, ...], odd: Any) -> Any:
+    if not place:
+        return odd
+    first, *rest = place
+    changed: Any = dict(value) if isinstance(value, dict) else list(value)
+    changed[first] = _with(value[first], tuple(rest), odd)
+    return changed
+
+
+GOOD = {
+    "chatId": "c", "title": "T", "updatedAt": 5, "parentId": "p", "scope": {"userId": "ada"},
+    "system": [{"type": "text", "text": "s"}],
+    "messages": [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": None, "refusal": "r",
+         "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "1", "content": "b"},
+        {"role": "assistant", "content": "c", "function_call": {"name": "g", "arguments": "{}"}},
+        {"role": "function", "name": "g", "content": "d"},
+        {"role": "user", "content": [
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+            {"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA"}},
+            {"type": "tool_result", "tool_use_id": "2", "content": [{"type": "text", "text": "e"}]},
+            {"type": "thinking", "thinking": "f", "signature": "g"}]},
+    ],
+}  # fmt: skip
+PLACES = tuple(_places(GOOD))
+
+
+@examples(200)
+@given(st.sampled_from(PLACES), ANYTHING, st.booleans())
+def test_one_odd_value_anywhere_in_a_good_log_gives_chats_or_a_typed_error(
+    place: tuple[str | int, ...], odd: Any, alone: bool
+) -> None:
+    log = _with(GOOD, place, odd)
+    data = json.dumps(log["messages"] if alone and "messages" in log else log).encode()
+    assert tell_kind("log.json", data).kind in {"chats", "documents"}
+    loaded = load_chats([("log.json", data)], scope=SCOPE)
+    assert bool(loaded.chats) != bool(loaded.errors)

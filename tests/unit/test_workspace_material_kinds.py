@@ -83,6 +83,7 @@ def test_a_skill_file_is_told_by_its_name() -> None:
     assert tell_kind("MY-SKILL.md", b"").kind == "documents"
 
 
-def test_bytes_that_are_no_text_are_left_to_the_loader() -> None:
-    for data in (b"{\x00\x01", b"\xff\xfe{", json.dumps({"text": "\ud800"}).encode()):
+def test_bytes_and_json_that_are_nothing_known_are_left_to_the_loader() -> None:
+    odd = json.dumps({"text": "\ud800"}), json.dumps([{"role": []}]), json.dumps({"role": {}, "kind": []})
+    for data in (b"{\x00\x01", b"\xff\xfe{", *(text.encode() for text in odd)):
         assert tell_kind("x.json", data).kind == "documents"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import struct
+import tracemalloc
 import zipfile
 
 import pytest
@@ -105,6 +106,23 @@ def test_too_many_entries_are_refused() -> None:
     refused(
         packed(*((str(n), b"") for n in range(10_001)), method=zipfile.ZIP_STORED), "more than 10,000 files"
     )
+
+
+def test_a_list_of_entries_is_refused_before_it_is_read_whatever_number_the_archive_states() -> None:
+    entry = struct.pack("<4s24xH16x", b"PK\1\2", 1) + b"a"
+    directory = entry * 100_000
+    data = directory + struct.pack("<4s4xHHII2x", b"PK\5\6", 1, 1, len(directory), 0)
+    tracemalloc.start()
+    try:
+        refused(data, "more than 10,000 files")
+        assert tracemalloc.get_traced_memory()[1] < 2 * len(data)
+    finally:
+        tracemalloc.stop()
+
+
+def test_as_many_entries_as_are_allowed_may_have_long_names() -> None:
+    entries = (("word/" + f"{n}".rjust(250, "a"), b"") for n in range(10_000))
+    assert len(checked_names("a.docx", packed(*entries, method=zipfile.ZIP_STORED))) == 10_000
 
 
 def test_damage_is_refused() -> None:

@@ -248,15 +248,17 @@ def test_calls_without_a_result_and_results_without_a_call_stay_and_are_named() 
 
 def test_unknown_parts_are_kept_and_named_with_fields_that_are_left_out() -> None:
     loaded = load({"model": "m", "messages": [
-        {"role": "user", "name": "Ada", "content": [{"type": "input_audio", "input_audio": {"data": "A"}}, {}]}
+        {"role": "user", "name": "Ada", "content": [{"type": "input_audio", "input_audio": {"data": "A"}}, {},
+                                                    {"type": []}]}
     ]})  # fmt: skip
     assert loaded.chats[0].messages[0].content == (
         UnknownPart({"type": "input_audio", "input_audio": {"data": "A"}}),
         UnknownPart({}),
+        UnknownPart({"type": []}),
     )
     fields, kinds = (warning.message for warning in loaded.warnings)
     assert "model, name" in fields
-    assert "None, input_audio" in kinds
+    assert "None, [], input_audio" in kinds
 
 
 def test_repeated_ids_get_a_number_and_a_warning_across_files() -> None:
@@ -315,6 +317,7 @@ def test_nul_and_lone_surrogates_are_replaced_everywhere_with_one_warning() -> N
         ([{"role": "user", "content": 7}], "message 1: A message has no content"),
         ([{"role": "user", "content": ["x"]}], "message 1: A message part is a str"),
         ([{"role": "user", "content": [{"type": "text"}]}], "message 1: A text part lacks"),
+        ([{"role": ["user"], "content": "x"}], "message 1: a message has the role ['user']"),
         ([{"role": "assistant", "tool_calls": 7}], "message 1: tool_calls is no list"),
         ([{"role": "assistant", "tool_calls": [{"id": "a"}]}], "names no function"),
         ([{"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]}], "tool_use part lacks"),
