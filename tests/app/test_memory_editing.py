@@ -23,8 +23,9 @@ from playground.workspace import Project, VectorTable, load_sample
 from playground.workspace.additions import with_vectors
 from playground.workspace.library import ProjectLibrary, default_library
 from playground.workspace.memories import remember_memory, revise_memory
+from tests.app.driver import go_to, press, whole_body
 from tests.app.test_embedding_job import LengthModel
-from tests.app.test_own_projects import html, memories, opened, press
+from tests.app.test_own_projects import memories, opened
 
 HOSTILE = "</p><script>alert(1)</script> **bold** \u202ecod.exe"
 KIND = "Memories"
@@ -86,7 +87,7 @@ def texts_of(library: ProjectLibrary, record_id: str = "window") -> list[str]:
 
 
 def test_the_picked_memory_shows_its_text_fields_and_history(library: ProjectLibrary) -> None:
-    page = html(picked(opened("mine"), "window"))
+    page = whole_body(picked(opened("mine"), "window"))
     assert "<b>window</b><span>2 revisions · " in page
     for field in ("semantic", "asserted", "0.50", "always", "never", "user ada"):
         assert f"<dd>{field}</dd>" in page
@@ -97,7 +98,7 @@ def test_the_picked_memory_shows_its_text_fields_and_history(library: ProjectLib
 
 def test_hostile_memories_reach_no_markup(library: ProjectLibrary) -> None:
     library.change("mine", lambda project: remember_memory(project, HOSTILE, id=HOSTILE, now=_ms()))
-    page = html(picked(opened("mine"), HOSTILE))
+    page = whole_body(picked(opened("mine"), HOSTILE))
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
 
@@ -111,9 +112,9 @@ def test_a_revision_is_saved_with_its_fields_and_stands_in_the_history(library: 
     app.selectbox(key=box(app, "_kind")).set_value("procedural")
     app.number_input(key=box(app, "_importance")).set_value(0.75)
     save(app)
-    assert "The memory was revised" in html(app)
-    assert "<del>Monday.</del><ins>Tuesday.</ins>" in html(app)
-    assert "kind: semantic → procedural" in html(app)
+    assert "The memory was revised" in whole_body(app)
+    assert "<del>Monday.</del><ins>Tuesday.</ins>" in whole_body(app)
+    assert "kind: semantic → procedural" in whole_body(app)
     latest = {record.id: record for record in library.load("mine").memories}["window"].latest
     assert (latest.revision, latest.text, latest.kind, latest.importance) == (
         3,
@@ -142,7 +143,7 @@ def test_times_that_the_form_cannot_show_stay_as_they_are(library: ProjectLibrar
 def test_a_form_that_says_nothing_new_saves_nothing(library: ProjectLibrary) -> None:
     app = editing(opened("mine"), "window", 2)
     save(app)
-    assert "The memory says this already." in html(app)
+    assert "The memory says this already." in whole_body(app)
     assert len(texts_of(library)) == 2
 
 
@@ -150,7 +151,7 @@ def test_a_blank_text_is_refused_in_words(library: ProjectLibrary) -> None:
     app = editing(opened("mine"), "window", 2)
     write(app, "   ")
     save(app)
-    assert "Something was entered that cannot be used" in html(app)
+    assert "Something was entered that cannot be used" in whole_body(app)
     assert len(texts_of(library)) == 2
 
 
@@ -161,7 +162,7 @@ def test_a_stale_form_overwrites_nothing_and_keeps_what_was_written(library: Pro
     )
     write(app, "Ours.")
     save(app)
-    assert "Somebody else revised it first" in html(app)
+    assert "Somebody else revised it first" in whole_body(app)
     assert texts_of(library)[-1] == "Theirs."
     assert app.text_area(key=box(app, "_text")).value == "Ours."
     save(app)
@@ -218,22 +219,22 @@ def test_nothing_of_a_forgotten_text_stays_in_the_process_or_in_the_folder(libra
     write(app, f"{secret()}, or so.")
     save(app)
     editing(app, "secret", 2)
-    app.switch_page("playground/app/pages/explain.py").run()
-    app.switch_page("playground/app/pages/compile.py").run()
+    go_to(app, "explain")
+    go_to(app, "compile")
     app.text_input(key="question").set_value("What is the passphrase?").run()
-    app.switch_page("playground/app/pages/data.py").run()
+    go_to(app, "data")
     editing(app, "secret", 2)
-    assert secret() in html(app)
+    assert secret() in whole_body(app)
     assert holders()
     library.keep_export("mine", "before.md", f"- {secret()}.\n".encode())
     press(app, "Forget it for good")
-    page = html(app)
+    page = whole_body(app)
     assert "Forgotten" in page
     assert "exports/before.md was rewritten without it" in page
     assert secret() not in page
     assert "secret" not in [record.id for record in library.load("mine").memories]
-    app.switch_page("playground/app/pages/compile.py").run()
-    app.switch_page("playground/app/pages/data.py").run()
+    go_to(app, "compile")
+    go_to(app, "data")
     assert secret() not in repr(app.session_state)
     assert holders() == []
     for path in library.root.rglob("*"):
@@ -245,8 +246,8 @@ def test_other_sessions_of_the_process_let_go_of_it_too(library: ProjectLibrary)
     other, app = picked(opened("mine"), "secret"), picked(opened("mine"), "secret")
     press(app, "Forget it for good")
     other.run()
-    assert secret() not in html(other)
-    other.switch_page("playground/app/pages/compile.py").run()
+    assert secret() not in whole_body(other)
+    go_to(other, "compile")
     assert holders() == []
 
 
@@ -266,7 +267,7 @@ def test_its_vectors_leave_the_project_and_the_cache_of_this_computer(library: P
     cache.close()
     app = picked(opened("mine"), "secret")
     press(app, "Forget it for good")
-    assert "with the vectors of <b>1 text</b>" in html(app)
+    assert "with the vectors of <b>1 text</b>" in whole_body(app)
     assert texts[0] not in library.load("mine").vectors
     assert texts[1] in library.load("mine").vectors
     cache = EmbeddingCache(cache_path())
@@ -283,15 +284,15 @@ def test_an_import_of_a_forgotten_memory_does_not_bring_it_back(library: Project
     app.text_area(key="add_text").input(json.dumps({"id": "window", "text": "The window is on Monday."}))
     press(app, "Add memories")
     assert "The window is on Monday." not in memories(app)
-    assert "window" in html(app)
+    assert "window" in whole_body(app)
 
 
 def test_a_sample_forgets_for_the_session_and_says_that_it_keeps_it_itself() -> None:
     app = picked(opened(), "region")
-    assert "The sample itself comes with the package and keeps it." in html(app)
+    assert "The sample itself comes with the package and keeps it." in whole_body(app)
     press(app, "Forget it for good")
-    assert "Its text is gone from this session" in html(app)
-    assert "This project holds no memories." in html(app)
+    assert "Its text is gone from this session" in whole_body(app)
+    assert "This project holds no memories." in whole_body(app)
     kept = _shelf().get(app.session_state["material_owner"], "deploy-demo")
     assert kept is not None
     assert [stone.id for stone in kept.forgotten] == ["region"]
@@ -304,12 +305,12 @@ def test_forgetting_waits_for_an_embedding_that_holds_the_text(library: ProjectL
     job = EmbeddingJob(library.load("mine"), "length", load=lambda _: LengthModel(gate))
     job.start()
     press(app, "Forget it for good")
-    assert "Cancel the embedding, or wait for its end, and forget then." in html(app)
+    assert "Cancel the embedding, or wait for its end, and forget then." in whole_body(app)
     assert len(texts_of(library)) == 2
     gate.set()
     job.join(20)
     press(app, "Forget it for good")
-    assert "Its text is gone from the project" in html(app)
+    assert "Its text is gone from the project" in whole_body(app)
 
 
 @pytest.fixture(autouse=True)
