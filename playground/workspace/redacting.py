@@ -79,7 +79,9 @@ class Redaction:
                 clean = self._text(data, self._markdown)
             case _:
                 clean = self._text(data, self._without)
-        return None if clean is None or self._traces.in_bytes(clean) else clean
+        if clean is None or (_decoded(clean) is None and self._traces.in_bytes(clean)):
+            return None
+        return clean
 
     def _text(self, data: bytes, rewrite: Callable[[str], str | None]) -> bytes | None:
         text = _decoded(data)
@@ -157,7 +159,8 @@ class Redaction:
         """Return a text without what was forgotten, as far as it stands in a known way."""
         if self._in_block is not None:
             text = self._in_block.sub(lambda found: f"{found[1]}{FORGOTTEN}{found[2]}", text)
-        return self._traces.without(text)
+        # Looking for a text is far cheaper than looking for each of its spellings.
+        return self._traces.without(text) if self._traces.in_text(text) else text
 
     def _markdown(self, text: str) -> str | None:
         try:

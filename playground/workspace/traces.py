@@ -8,6 +8,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from playground.escaping import escape_attribute, escape_text, one_line, replace_forbidden
 
 __all__ = ["FORGOTTEN", "Traces"]
@@ -49,7 +51,7 @@ class Traces:
         spellings = {spelling for text in long for spelling in _spellings(text)}
         self._spellings = tuple(sorted(spellings, key=lambda spelling: (-len(spelling), spelling)))
         encoded = (text.encode(code, "surrogatepass") for text in long for code in ("utf-8", "utf-16-le"))
-        self._bytes = (*self.keys, *encoded)
+        self._bytes = tuple(dict.fromkeys([*self.keys, *encoded]))
 
     def in_text(self, text: str) -> bool:
         """Whether a text holds one of them, or one of their digests. O(length)."""
@@ -66,8 +68,12 @@ class Traces:
         return self._whole_in(plain) or self._cut_in(plain)
 
     def in_bytes(self, data: bytes) -> bool:
-        """Whether bytes, of a text or not, hold one of them, or one of their digests."""
-        return any(gone in data for gone in self._bytes) or self._digest_in(data.decode("latin-1"))
+        """Whether bytes that are no text hold one of them, or one of their digests. O(length)."""
+        if len(self._bytes) <= FEW:
+            found = any(gone in data for gone in self._bytes)
+        else:
+            found = self._one_of_many_in(data)
+        return found or self._digest_in(data.decode("latin-1"))
 
     def without(self, text: str) -> str:
         """Return a text with each of them replaced; where that is not enough ``in_text`` still says so."""
@@ -75,6 +81,19 @@ class Traces:
             text = text.replace(spelling, FORGOTTEN)
         # As many zeros, so that what was a digest keeps its form.
         return _DIGEST.sub(lambda found: "0" * len(found[0]) if self._is_digest(found) else found[0], text)
+
+    def _one_of_many_in(self, data: bytes) -> bool:
+        """Look only where four bytes are the first four of one: that is told of all places at once."""
+        heads: dict[bytes, list[bytes]] = {}
+        for gone in self._bytes:
+            heads.setdefault(gone[:4], []).append(gone)
+        wanted = np.frombuffer(b"".join(heads), "<u4")
+        for offset in range(min(4, len(data) - 3)):
+            words = np.frombuffer(data, "<u4", count=(len(data) - offset) // 4, offset=offset)
+            places = (offset + 4 * int(at) for at in np.flatnonzero(np.isin(words, wanted)))
+            if any(data.startswith(gone, at) for at in places for gone in heads[data[at : at + 4]]):
+                return True
+        return False
 
     def _digest_in(self, text: str) -> bool:
         return bool(self._digests) and any(map(self._is_digest, _DIGEST.finditer(text)))

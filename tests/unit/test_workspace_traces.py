@@ -122,7 +122,13 @@ def test_bytes_are_searched_for_text_and_digest() -> None:
     traces, key = Traces([TEXT]), vector_key(TEXT)
     for data in (TEXT.encode(), TEXT.encode("utf-16"), key, key.hex().encode()):
         assert traces.in_bytes(b"\xff\0" + data)
-    assert not traces.in_bytes(b"\xff\0" + bytes(32))
+        many = Traces([TEXT, *(f"filler number {at} of many" for at in range(60))])
+        for lead in range(5):
+            assert many.in_bytes(b"\xff" * lead + data + b"\xfe" * lead)
+            assert not many.in_bytes(b"\xff" * lead + data[:10] + b"\xfe" * lead)
+    for data in (b"", b"\xff", b"\xff\0\1", b"\xff\0" + bytes(32)):
+        assert not traces.in_bytes(data)
+        assert not many.in_bytes(data)
 
 
 def redaction() -> Redaction:
