@@ -360,7 +360,8 @@ print(f"added: {back.added}, left out because forgotten: {back.forgotten}")
 # %% [markdown]
 # ## The map
 #
-# All vectors on the plane that keeps most of their differences. Near the question lies what is like it.
+# All vectors on the plane that keeps most of their differences: documents in green, memories in blue, the past
+# chat in purple. Near the question lies what is like it.
 
 # %%
 results = ask_sources(project)
