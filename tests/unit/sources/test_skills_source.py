@@ -107,6 +107,14 @@ def test_a_call_id_that_comes_again_belongs_to_the_tool_that_used_it_last_R194(r
     assert bodies(SkillsSource(registry=registry), late) == [], "one call has one result"
 
 
+@pytest.mark.parametrize("body", ["", " \n\t"])
+def test_a_loaded_skill_without_a_body_is_not_offered(body: str) -> None:
+    registry = SkillRegistry.from_records(
+        [{"id": "deploy", "name": "deploy", "description": "d", "body": body}]
+    )
+    assert bodies(SkillsSource(registry=registry), load("deploy", PRUNED)) == []
+
+
 def test_a_hosts_receipt_counts_where_compaction_took_the_call_R194(registry: SkillRegistry) -> None:
     asked: list[str] = []
 
