@@ -112,7 +112,8 @@ def test_a_loaded_skill_without_a_body_is_not_offered(body: str) -> None:
     registry = SkillRegistry.from_records(
         [{"id": "deploy", "name": "deploy", "description": "d", "body": body}]
     )
-    assert bodies(SkillsSource(registry=registry), load("deploy", PRUNED)) == []
+    source = SkillsSource(registry=registry, skip_standing_bodies=False)
+    assert bodies(source, load("deploy", PRUNED)) == []
 
 
 def test_a_hosts_receipt_counts_where_compaction_took_the_call_R194(registry: SkillRegistry) -> None:
