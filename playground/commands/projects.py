@@ -210,10 +210,13 @@ def _folder(name: str) -> Path:
     if not name.strip() or "\0" in name:
         raise ProjectError(f"{shown(name)} is no path.", remedy="Name a project or its folder.", project="")
     try:
-        return Path(name).expanduser().absolute()
-    except (RuntimeError, ValueError) as error:  # nobody knows that home
+        # Not a link to the folder: that would be exchanged, and the folder would keep what is forgotten.
+        return Path(name).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # nobody knows that home, or links lead in a circle
         raise ProjectError(
-            f"{shown(name)} is no path: {error}.", remedy="Name a project or its folder.", project=""
+            f"{shown(name)} is no path: {getattr(error, 'strerror', None) or error}.",
+            remedy="Name a project or its folder.",
+            project="",
         ) from None
 
 

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 
-from playground.errors import PlaygroundError
+from playground.errors import InvalidRequestError, PlaygroundError
 from playground.retrieval.embedding_cache import EmbeddingCache
 from playground.retrieval.vector_file import cache_parts, remove
+from playground.user_folders import user_folder
 
 __all__ = ["cache_path", "cache_size", "clear_cache", "forget_cached", "shown_path"]
 
 
 def cache_path() -> Path:
-    """Return the file that keeps vectors between runs, in the user's cache folder."""
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "context-playground" / "vectors.sqlite"
+    """Return the file that keeps vectors between runs, in the user's cache folder.
+
+    Raises:
+        InvalidRequestError: When the user has no such folder; see ``user_folder``.
+    """
+    return user_folder("XDG_CACHE_HOME", ".cache") / "context-playground" / "vectors.sqlite"
 
 
 def shown_path() -> str:
-    """Return that path as people read it, with ``~`` for the home folder."""
-    path = cache_path()
+    """Return that path as people read it, with ``~`` for the home folder; the file's name where none can be."""
+    try:
+        path = cache_path()
+    except InvalidRequestError:
+        return "vectors.sqlite"
     try:
         return str(Path("~") / path.relative_to(Path.home()))
     except (ValueError, RuntimeError):  # elsewhere, or there is no home
@@ -33,6 +39,8 @@ def cache_size() -> int:
     """Return its bytes on disk, 0 when there is none, or none that can be read."""
     try:
         return sum(part.stat().st_size for part in cache_parts(cache_path()))
+    except InvalidRequestError:  # no folder, no cache
+        return 0
     except OSError:  # a folder in its place, no right to read, or another process has just deleted it
         return 0
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playground.errors import InvalidInputError, ProjectError
+from playground.errors import InvalidInputError, InvalidRequestError, ProjectError
 from playground.retrieval.embedding_cache import EmbeddingCache
 from playground.retrieval.user_cache import cache_path
+from playground.user_folders import user_folder
 from playground.workspace.folder_exchange import (
     folder_stamp,
     held,
@@ -303,7 +304,14 @@ def _stamp(path: Path) -> Hashable:
 
 
 def default_library() -> ProjectLibrary:
-    """Return the library in the user's data folder, XDG_DATA_HOME, that knows the user's vector cache."""
-    root = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    folder = Path(root) / "context-playground" / "projects"
-    return ProjectLibrary(folder, open_cache=lambda: EmbeddingCache(cache_path()))
+    """Return the library in the user's data folder, XDG_DATA_HOME, that knows the user's vector cache.
+
+    Raises:
+        ProjectError: When the user has no such folder; see ``user_folder``.
+    """
+    try:
+        folder = user_folder("XDG_DATA_HOME", ".local/share")
+    except InvalidRequestError as error:
+        raise ProjectError(error.problem, remedy=error.remedy, project="") from error
+    root = folder / "context-playground" / "projects"
+    return ProjectLibrary(root, open_cache=lambda: EmbeddingCache(cache_path()))

@@ -104,7 +104,8 @@ def _located(name_or_path: str | Path) -> Path:
         return sample_folder(name_or_path)
     if "\0" in str(name_or_path):
         raise ProjectError("A path cannot hold a NUL character.", remedy="Correct the path.", project="")
-    return Path(name_or_path).expanduser().absolute()
+    # The folder itself: what an exchange that was cut off left lies beside it, and not beside a link to it.
+    return Path(name_or_path).expanduser().resolve()
 
 
 def _project(folder: ProjectFolder, head: Mapping[str, Any]) -> Project:

@@ -129,16 +129,23 @@ def test_a_mistake_is_one_line_with_the_remedy(
     assert list(Path().iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", ["own", "folder"])
+@pytest.mark.parametrize("kind", ["own", "folder", "link to a folder", "own, in a linked library"])
 def test_what_is_forgotten_is_in_no_byte_of_project_exports_and_cache(
     kind: str, project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if kind == "own":
+    if kind.startswith("own"):
         name, folder = "mine", default_library().root / "mine"
+        if kind != "own":
+            (tmp_path / "elsewhere").mkdir()
+            folder.parent.parent.mkdir(parents=True)
+            folder.parent.symlink_to(tmp_path / "elsewhere")
         default_library().create("mine", project)
     else:
         name, folder = "./mine", Path("mine")
         save_project(project, folder)
+        if kind != "folder":
+            Path("link").symlink_to("mine")
+            name = "./link"
     (folder / "exports").mkdir()
     (folder / "exports" / "old.zip").write_bytes(pack_project(project))
     places = (folder, tmp_path / "cache")
@@ -158,6 +165,7 @@ def test_what_is_forgotten_is_in_no_byte_of_project_exports_and_cache(
     assert run("export", name, "--output", "after.zip", capsys=capsys)[0] == 0
     assert SECRET.encode() not in all_bytes(Path())
     assert [record.id for record in load_project(folder).memories] == ["t"]
+    assert Path("link").is_symlink() == (name == "./link")
 
 
 def test_an_unknown_id_is_named_and_the_others_are_forgotten(

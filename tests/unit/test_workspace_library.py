@@ -366,11 +366,24 @@ def test_a_file_in_the_library_s_place_is_a_typed_error(tmp_path: Path) -> None:
         library.create("own", titled("x"))
 
 
+def test_a_user_without_a_home_is_told_where_projects_could_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setattr(Path, "home", unknown)
+    with pytest.raises(ProjectError, match="no home folder") as caught:
+        default_library()
+    assert "XDG_DATA_HOME" in caught.value.remedy
+
+
 def test_the_default_library_is_in_the_user_s_data_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_library().root == tmp_path / "context-playground" / "projects"
-    monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_DATA_HOME", "data")  # would be another folder wherever the program is started
+    assert default_library().root == tmp_path / "home/.local/share/context-playground/projects"
+    monkeypatch.delenv("XDG_DATA_HOME")
     assert default_library().root == tmp_path / "home/.local/share/context-playground/projects"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from playground.errors import PlaygroundError
+from playground.errors import InvalidRequestError, PlaygroundError
 from playground.retrieval.embedding_cache import EmbeddingCache, vector_key
 from playground.retrieval.user_cache import cache_path, cache_size, clear_cache, shown_path
 
@@ -36,6 +36,19 @@ def test_its_path_is_short_in_the_home_folder(tmp_path: Path, monkeypatch: pytes
     assert shown_path() == "~/.cache/context-playground/vectors.sqlite"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / "elsewhere"))
     assert shown_path() == str(cache_path())
+
+
+def test_without_a_home_there_is_no_cache_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")  # not absolute, so it counts as none
+    monkeypatch.setattr(Path, "home", _unknown)
+    with pytest.raises(InvalidRequestError, match="no home folder"):
+        cache_path()
+    assert cache_size() == 0
+    assert shown_path() == "vectors.sqlite"
+
+
+def _unknown() -> Path:
+    raise RuntimeError("Could not determine home directory.")
 
 
 def test_it_can_be_cleared_with_what_was_set_aside() -> None:
