@@ -24,6 +24,7 @@ from playground.app.projects import (
 from playground.app.shelf import changed_sample, discard
 from playground.app.sidebar import open_project
 from playground.errors import PlaygroundError
+from playground.views.direction import isolated, without_overrides
 from playground.views.load_report import REPORT
 from playground.views.notices import Notice
 from playground.views.projects import (
@@ -61,9 +62,8 @@ def _row(summary: ProjectSummary | SampleSummary, project: Project) -> None:
     own = isinstance(summary, ProjectSummary)
     problem = summary.problem if isinstance(summary, ProjectSummary) else ""
     with st.container(key=f"project_{'open' if current else 'shut'}_{name}", horizontal=not current):
-        data_markup.project_text(
-            summary.title, problem or summary.description, f"{name} · {'yours' if own else 'sample'}"
-        )
+        about = without_overrides(problem or summary.description)
+        data_markup.project_text(isolated(summary.title), about, f"{name} · {'yours' if own else 'sample'}")
         if current:
             with st.container(key=f"project_actions_{name}", horizontal=True, gap="small"):
                 _save_as(project)
@@ -89,7 +89,7 @@ def _save_as(project: Project) -> None:
             max_chars=NAME_LIMIT,
             help="Small letters, digits and hyphens. It stands in the link and names a folder.",
         )
-        st.text_input("Title", project.title, key=title, max_chars=TITLE_LIMIT)
+        st.text_input("Title", without_overrides(project.title), key=title, max_chars=TITLE_LIMIT)
         st.form_submit_button(
             "Save as a project", type="primary", on_click=_save, args=(project.name, name, title)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from dataclasses import replace
 
@@ -201,6 +202,23 @@ def test_a_damaged_own_project_is_listed_with_what_is_wrong(library: ProjectLibr
     app = opened()
     assert "project.json" in whole_body(app)
     assert not any(button.key == "open_torn" for button in app.button)
+
+
+def test_a_hostile_title_and_description_reach_no_markup_and_turn_nothing_around(
+    library: ProjectLibrary,
+) -> None:
+    library.create("odd", load_sample("deploy-demo"))
+    hostile = "<script>alert(1)</script> \u202ecod.exe \ud83d"
+    file = library.root / "odd" / "project.json"
+    head = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**head, "title": hostile, "description": hostile}))
+    app = opened("odd")
+    for page in (whole_body(app), whole_body(opened())):
+        assert "&lt;script&gt;" in page
+        assert "<script>" not in page
+        assert "\u202e" not in page
+    press(app, "Delete the project")
+    assert library.names() == ()
 
 
 def test_a_folder_that_cannot_be_read_leaves_the_samples(library: ProjectLibrary) -> None:
