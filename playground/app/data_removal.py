@@ -40,7 +40,7 @@ def removal(project: Project, table: str, row_id: str) -> None:
         else:
             wanted = removal_of(project, table, row_id, sample=is_sample(project.name))
             name = f"remove_{project.name}_{text_digest(wanted.id)[-12:]}"
-            with st.popover(wanted.label, key=name):
+            with st.popover("Remove", key=name):
                 data_markup.question(wanted.question)
                 st.button(
                     wanted.label,
