@@ -94,8 +94,8 @@ def _write(data: bytes) -> None:
     try:
         typer.echo(data, nl=False)
     except BrokenPipeError:
-        _discard_output()  # whoever reads the output has seen enough
-        raise typer.Exit from None
+        # Whoever reads the output has seen enough; the work that it tells of is done all the same.
+        _discard_output()
     except OSError as error:
         raise unwritable(error) from error
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -321,3 +323,15 @@ def test_names_and_messages_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
     for steering in ("\x1b", "\x9b", "\u202e"):
         assert steering not in out + err
     assert err.count("\n") == 1
+
+
+def test_a_reader_that_has_gone_stops_no_import() -> None:
+    Path("notes.md").write_text("Tea is hot.")
+    command = [sys.executable, "-m", "playground.cli", "import", "mine", "notes.md"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    err = process.stderr.read()
+    assert (process.wait(60), err) == (0, b"")
+    assert [document.text for document in mine().documents] == ["Tea is hot."]
