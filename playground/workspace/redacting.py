@@ -27,6 +27,7 @@ __all__ = ["SUFFIXES", "Redaction"]
 SUFFIXES = frozenset({".zip", ".npz", ".json", ".jsonl", ".md", ".txt", ".csv", ".html", ".xml"})
 """What can be looked into."""
 
+_ARCHIVE = b"PK\x03\x04"  # what archives begin with
 DEPTH = 3  # archives inside archives
 _DROPPED: Any = object()
 _REVISIONS = ("revision", "revisions", "recordedAt", "recorded_at")
@@ -53,6 +54,8 @@ class Redaction:
         """Whether a file that is not to be changed holds a forgotten text or digest; looks into archives."""
         if name.lower().endswith(".zip"):
             return self.of(name, data) is not data
+        if data.startswith(_ARCHIVE) and (clean := self.of(name, data)) is not None:
+            return clean is not data
         text = _decoded(data)
         return self._traces.in_bytes(data) if text is None else self._traces.in_text(text)
 
@@ -66,11 +69,12 @@ class Redaction:
         return self._of(name, data, DEPTH)
 
     def _of(self, name: str, data: bytes, depth: int) -> bytes | None:
-        match PurePosixPath(name.lower()).suffix:
-            case ".npz":
-                clean = self._vectors(name, data, depth)
-            case ".zip":
-                clean = self._archive(name, data, depth)
+        suffix = PurePosixPath(name.lower()).suffix
+        # Office documents are archives, too, and a name can say anything.
+        if suffix in {".zip", ".npz"} or data.startswith(_ARCHIVE):
+            clean = self._vectors(name, data, depth)
+            return None if clean is None or self._traces.in_bytes(clean) else clean
+        match suffix:
             case ".jsonl":
                 clean = self._text(data, self._lines)
             case ".json":
@@ -241,11 +245,15 @@ def _packed(files: Iterable[tuple[zipfile.ZipInfo, bytes]]) -> bytes:
 
 
 def _decoded(data: bytes) -> str | None:
-    """Return the text that a file holds, or ``None`` when it holds none."""
+    """Return the text that a file holds, or ``None`` when it holds none.
+
+    What holds a NUL is none: text of another encoding, of two bytes a letter for example, can look like that.
+    """
     try:
-        return data.decode(_encoding(data))
+        text = data.decode(_encoding(data))
     except UnicodeDecodeError:
         return None
+    return None if "\0" in text else text
 
 
 def _encoding(data: bytes) -> str:

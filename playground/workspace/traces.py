@@ -7,6 +7,7 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -23,6 +24,8 @@ CUT_LENGTH = 400  # code points that a display cuts a text to at most
 DIGEST_DIGITS = 12  # hexadecimal ones that tell a text by themselves
 FEW = 50  # texts that are searched for one by one
 ROUNDS = 4  # of escapes inside escapes: a block in a message in a line of JSON in a log
+_UNICODE = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+_WESTERN = ("cp1252", "latin-1")
 _JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 _JSON_CHARACTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ELLIPSIS = re.compile("…|\\.\\.\\.")
@@ -50,8 +53,7 @@ class Traces:
         self._by_cut = _by_head(self._long, CUT)
         spellings = {spelling for text in long for spelling in _spellings(text)}
         self._spellings = tuple(sorted(spellings, key=lambda spelling: (-len(spelling), spelling)))
-        encoded = (text.encode(code, "surrogatepass") for text in long for code in ("utf-8", "utf-16-le"))
-        self._bytes = tuple(dict.fromkeys([*self.keys, *encoded]))
+        self._bytes = tuple(dict.fromkeys([*self.keys, *(data for text in long for data in _encoded(text))]))
 
     def in_text(self, text: str) -> bool:
         """Whether a text holds one of them, or one of their digests. O(length)."""
@@ -160,6 +162,15 @@ def _unescaped(text: str) -> str:
 
 def _character(found: re.Match[str]) -> str:
     return chr(int(found[1], 16)) if found[1] else _JSON_CHARACTERS.get(found[2], found[2])
+
+
+def _encoded(text: str) -> Iterator[bytes]:
+    """Yield a text in the encodings of files that say nothing of theirs; Western ones lack most characters."""
+    for code in _UNICODE:
+        yield text.encode(code, "surrogatepass")
+    for code in _WESTERN:
+        with suppress(UnicodeEncodeError):
+            yield text.encode(code)
 
 
 def _spellings(text: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from playground.scope import MemoryScope
 from playground.workspace.archive import pack_files
 from playground.workspace.redacting import Redaction
 from playground.workspace.traces import FORGOTTEN, Traces
+from playground.workspace.vectors import VectorTable
 
 TEXT = 'Ada\'s "secret" <garden> & the \\ fox\nlies behind gate 🦊 3.'
 STONE = MemoryTombstone(
@@ -205,6 +207,52 @@ def test_what_holds_nothing_comes_back_as_the_very_same_bytes() -> None:
         "a.bin": bytes(range(256)),
     }.items():
         assert redaction().of(name, data) is data, name
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.bak", "a.txt", "a.json", "a"])
+def test_an_archive_is_looked_into_whatever_it_is_called(name: str) -> None:
+    secret, kept = TEXT.encode(), b"The gate is open."
+    inner = pack_files({"memories.txt": secret, "other.txt": kept})
+    data = redaction().of(name, pack_files({"x": inner, "word/document.xml": kept}))
+    assert data is not None
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.read("word/document.xml") == kept
+        with zipfile.ZipFile(io.BytesIO(archive.read("x"))) as unpacked:
+            assert unpacked.read("memories.txt") == FORGOTTEN.encode()
+            assert unpacked.read("other.txt") == kept
+    assert redaction().found_in(name, pack_files({"x": inner}))
+    assert not redaction().found_in(name, data)
+    assert redaction().of(name, data) is data
+
+
+def test_vectors_are_found_in_an_archive_whatever_they_are_called() -> None:
+    table = VectorTable.of([TEXT], np.ones((1, 1), dtype=np.float32), model_id="m", weights_digest="sha256:0")
+    data = redaction().of("a.zip", pack_files({"cache.bin": table.to_bytes(), "other.txt": b"x"}))
+    assert data is not None
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.namelist() == ["other.txt"]
+
+
+def test_an_archive_that_reads_like_text_is_searched_in_all_its_bytes() -> None:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("empty"), b"")
+        archive.getinfo("empty").external_attr = 0
+        archive.comment = TEXT.encode()
+    data = target.getvalue()
+    assert data.decode()
+    assert redaction().of("a.zip", data) is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "cp1252"])
+@pytest.mark.parametrize("text", ["The fox lies behind the gate.", "Le renard est caché derrière la porte."])
+def test_a_text_is_found_in_encodings_that_a_file_does_not_name(text: str, encoding: str) -> None:
+    data = f"- {text}\n".encode(encoding)
+    clean = Redaction([STONE], Traces([text])).of("a.txt", data)
+    assert clean == (f"- {FORGOTTEN}\n".encode() if data.isascii() and b"\0" not in data else None)
+    assert Redaction([STONE], Traces([text])).found_in("a.txt", data)
+    other = "Another sentence, naïve.".encode(encoding)
+    assert Redaction([STONE], Traces([text])).of("a.txt", other) is other
 
 
 def test_lines_that_are_no_json_lose_the_text_alone() -> None:
