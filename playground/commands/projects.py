@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -211,13 +211,16 @@ def _folder(name: str) -> Path:
         raise ProjectError(f"{shown(name)} is no path.", remedy="Name a project or its folder.", project="")
     try:
         # Not a link to the folder: that would be exchanged, and the folder would keep what is forgotten.
-        return Path(name).expanduser().resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # nobody knows that home, or links lead in a circle
+        folder = Path(name).expanduser().resolve()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            folder.lstat()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, of nobody's home, or links in a circle
         raise ProjectError(
             f"{shown(name)} is no path: {getattr(error, 'strerror', None) or error}.",
             remedy="Name a project or its folder.",
-            project="",
+            project=name[:80],
         ) from None
+    return folder
 
 
 def _is_path(name: str) -> bool:

@@ -77,6 +77,13 @@ def _missing(name: str) -> StoreError:
     return StoreError(f"There is no memory store in {name}.", remedy="Check the path or the URL.", store=name)
 
 
+def _is_missing(path: Path) -> bool:
+    try:
+        return not path.exists() or (path.is_file() and not path.stat().st_size)
+    except OSError:  # too long a name, for example: opening it says so
+        return False
+
+
 def _sqlite(url: URL, *, create: bool) -> Database:
     if url.query or not url.database or url.database == ":memory:" or "\x00" in url.database:
         raise InvalidInputError(
@@ -84,7 +91,7 @@ def _sqlite(url: URL, *, create: bool) -> Database:
             remedy="InMemoryMemoryStore keeps memories in this process.",
         )
     path = Path(url.database)
-    if not create and (not path.exists() or (path.is_file() and not path.stat().st_size)):
+    if not create and _is_missing(path):
         raise _missing(path.name)
     check_file(path)
     # Values of statements are content and ids: they never appear in an error.

@@ -115,6 +115,12 @@ def test_memories_are_exported_alone_in_both_forms(
         (["forget", "no-such", "m1"], "There is no project 'no-such'."),
         (["forget", "mine", "nobody"], "mine has no memory nobody."),
         (["forget", "./nothing", "m1"], "There is no project folder 'nothing'"),
+        (["forget", "a" * 5_000, "m1"], "is no path: "),
+        (["export", "a" * 5_000], "is no path: "),
+        (["export", "mine", "--output", "a" * 5_000], " cannot be written: File name too long. Choose another"),
+        (["embed", "mine", "--output", "a" * 5_000], "is no path: "),
+        (["import", "a" * 5_000, "x"], "is no path: "),
+        (["import", "new", "--store", "a" * 5_000], " cannot be opened: File name too long."),
     ],
 )
 def test_a_mistake_is_one_line_with_the_remedy(
