@@ -6,6 +6,7 @@ import hashlib
 import html
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
@@ -49,8 +50,12 @@ class Traces:
         self._short = _alone([form for form in plain.values() if 0 < len(form) < SHORT])
         long = [text for text, form in plain.items() if len(form) >= SHORT]
         self._long = tuple(plain[text] for text in long)
-        self._by_head = _by_head(self._long, SHORT)
-        self._by_cut = _by_head(self._long, CUT)
+        # Many texts may begin alike: they are found by their length, and not one by one.
+        self._by_head: dict[str, dict[int, set[str]]] = {}
+        for form in self._long:
+            self._by_head.setdefault(form[:SHORT], {}).setdefault(len(form), set()).add(form)
+        self._sorted = sorted(self._long)
+        self._cut_heads = frozenset(form[:CUT] for form in self._long if len(form) >= CUT)
         spellings = {spelling for text in long for spelling in _spellings(text)}
         self._spellings = tuple(sorted(spellings, key=lambda spelling: (-len(spelling), spelling)))
         self._bytes = tuple(dict.fromkeys([*self.keys, *(data for text in long for data in _encoded(text))]))
@@ -107,19 +112,24 @@ class Traces:
         if len(self._long) <= FEW:
             return any(gone in plain for gone in self._long)
         return any(
-            plain.startswith(gone, at)
+            plain[at : at + length] in forms
             for at in range(len(plain) - SHORT + 1)
-            for gone in self._by_head.get(plain[at : at + SHORT], ())
+            if (lengths := self._by_head.get(plain[at : at + SHORT])) is not None
+            for length, forms in lengths.items()
         )
 
     def _cut_in(self, plain: str) -> bool:
         ends = (found.start() for found in _ELLIPSIS.finditer(plain))
         return any(
-            gone.startswith(plain[at:end].rstrip())
+            self._begins_one(plain[at:end].rstrip())
             for end in ends
             for at in range(max(0, end - CUT_LENGTH), end - CUT + 1)
-            for gone in self._by_cut.get(plain[at : at + CUT], ())
+            if plain[at : at + CUT] in self._cut_heads
         )
+
+    def _begins_one(self, beginning: str) -> bool:
+        place = bisect_left(self._sorted, beginning)
+        return place < len(self._sorted) and self._sorted[place].startswith(beginning)
 
 
 def _key(text: str) -> bytes:
@@ -129,14 +139,6 @@ def _key(text: str) -> bytes:
 def _alone(texts: Sequence[str]) -> re.Pattern[str] | None:
     words = "|".join(map(re.escape, texts))
     return re.compile(rf"(?:^|[>\n])[^\S\n]*(?:{words})[^\S\n]*(?:$|[<\n])") if words else None
-
-
-def _by_head(texts: Iterable[str], length: int) -> dict[str, list[str]]:
-    heads: dict[str, list[str]] = {}
-    for text in texts:
-        if len(text) >= length:
-            heads.setdefault(text[:length], []).append(text)
-    return heads
 
 
 def _plain(text: str) -> str:
