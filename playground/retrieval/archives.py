@@ -6,6 +6,7 @@ Pure; nothing is written anywhere. Office documents are such archives.
 from __future__ import annotations
 
 import io
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from pathlib import PurePosixPath
 
 from playground.errors import DocumentError
 
-__all__ = ["UNPACKED_LIMIT", "checked_names"]
+__all__ = ["UNPACKED_LIMIT", "checked_names", "folded_path"]
 
 RATIO_LIMIT = 100  # unpacked bytes for each packed one
 UNPACKED_LIMIT = 512 * 1024 * 1024  # bytes of all entries together
@@ -69,6 +70,11 @@ def checked_names(
             remedy="Download or save it again and load that.",
             name=name,
         ) from None
+
+
+def folded_path(path: str) -> str:
+    """Return what paths have in common that are one on some disks: those know no case, or compose letters."""
+    return unicodedata.normalize("NFC", path.rstrip("/")).casefold()
 
 
 class _Bounded(io.BytesIO):

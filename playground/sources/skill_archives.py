@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from playground.digests import text_digest
 from playground.errors import DocumentError
-from playground.retrieval.archives import checked_names
+from playground.retrieval.archives import checked_names, folded_path
 from playground.retrieval.decoding import decode, replace_unstorable
 from playground.retrieval.documents import SIZE_LIMIT, LoadWarning
 from playground.retrieval.free_names import FreeNames
@@ -62,7 +62,7 @@ def load_skills(files: Iterable[tuple[str, bytes]], *, size_limit: int = SIZE_LI
         files: Pairs of file name and content.
         size_limit: Largest file that is read, in bytes.
     """
-    ids = FreeNames()
+    ids = FreeNames(key=folded_path)  # they name folders
     skills: list[Skill] = []
     warnings: list[LoadWarning] = []
     errors: list[DocumentError] = []
@@ -119,8 +119,6 @@ def _unpacked(name: str, data: bytes, fail: Callable[[DocumentError], None], war
         raise _refused(
             name, f"holds no {SKILL_FILE}", f"Pack the folder of a skill, with its {SKILL_FILE}, and load that."
         )
-    if len(set(folders)) < len(folders):
-        raise _refused(name, f"holds two {SKILL_FILE} in one folder", "Leave out one of them.")
     owned: dict[PurePosixPath, dict[PurePosixPath, bytes]] = {folder: {} for folder in folders}
     beside = []
     for path, content in contents.items():
@@ -157,6 +155,7 @@ def _packed_skill(
 def _contents(name: str, archive: zipfile.ZipFile, warn: Warn) -> dict[PurePosixPath, bytes]:
     """Return the files of an archive that was checked, by path."""
     found: dict[PurePosixPath, bytes] = {}
+    seen: set[str] = set()
     links, total = [], 0
     for entry in archive.infolist():
         path = PurePosixPath(entry.filename.replace("\\", "/"))
@@ -165,11 +164,16 @@ def _contents(name: str, archive: zipfile.ZipFile, warn: Warn) -> dict[PurePosix
         if stat.S_ISLNK(entry.external_attr >> 16):  # where Unix archivers keep the mode
             links.append(str(path))
             continue
-        if path in found:
-            raise _refused(name, f"holds {str(path)[:80]!r} twice", "Pack the folder again.")
+        if folded_path(str(path)) in seen:
+            raise _refused(
+                name,
+                f"holds {str(path)[:80]!r} twice, as some disks see it",
+                "Rename one of them.",
+            )
         longest = max(len(part.encode("utf-8", "replace")) for part in path.parts)
         if longest > NAME_BYTES or len(str(path).encode("utf-8", "replace")) > PATH_BYTES:
             raise _refused(name, f"holds a file whose name is too long: {str(path)[:80]!r}", "Shorten it.")
+        seen.add(folded_path(str(path)))
         total += entry.file_size  # as it was unpacked: the check compared it with what came out
         if total > ARCHIVE_BYTES:
             raise _refused(name, f"unpacks to more than {ARCHIVE_BYTES:,} bytes", "Load the skills one by one.")

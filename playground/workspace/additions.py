@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from playground.digests import text_digest
 from playground.memory import MemoryRecord, MemoryRevision
+from playground.retrieval.archives import folded_path
 from playground.retrieval.documents import Document
 from playground.retrieval.free_names import FreeNames
 from playground.sources import ChatRecord, Skill
@@ -162,12 +163,14 @@ def with_skills(project: Project, skills: Sequence[Skill]) -> Addition:
         skills: Those with a folder bring the files in it as resources: they are copied when the project is
             saved, so the folder must stay until then.
     """
-    present = {skill.id: skill for skill in project.skills}
+    # Ids name folders, which on some disks know no case.
+    present = {folded_path(skill.id): skill for skill in project.skills}
     changes: list[Change] = []
     for skill in skills:
-        changes.append(_change(present.get(skill.id), skill))
-        present[skill.id] = skill
-    return _addition(changed(project, skills=tuple(present[name] for name in sorted(present))), changes)
+        changes.append(_change(present.get(folded_path(skill.id)), skill))
+        present[folded_path(skill.id)] = skill
+    ordered = sorted(present.values(), key=lambda skill: skill.id)
+    return _addition(changed(project, skills=tuple(ordered)), changes)
 
 
 def without_skills(project: Project, ids: Iterable[str]) -> Project:

@@ -10,18 +10,18 @@ import io
 import shutil
 import stat
 import tempfile
-import unicodedata
 import weakref
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from playground.errors import DocumentError, PlaygroundError, ProjectError
-from playground.retrieval.archives import ENTRY_LIMIT, RATIO_LIMIT, UNPACKED_LIMIT, checked_names
+from playground.retrieval.archives import ENTRY_LIMIT, RATIO_LIMIT, UNPACKED_LIMIT, checked_names, folded_path
 from playground.sources import Skill
+from playground.values import shown
 from playground.workspace.files import SIZE_LIMIT
 from playground.workspace.folder_files import OWN_FILES, files_under, write_file
 from playground.workspace.loading import load_folder
@@ -54,6 +54,7 @@ def pack_project(project: Project) -> bytes:
             remedy=f"Keep to {ENTRY_LIMIT:,} files, {SIZE_LIMIT:,} bytes each and {UNPACKED_LIMIT:,} in all.",
             project=project.name,
         )
+    _check_names(project.name, files)
     return pack_files(files)
 
 
@@ -119,6 +120,20 @@ def _resources(project: str, skill: Skill) -> dict[str, bytes]:
         ) from error
 
 
+def _check_names(project: str, names: Iterable[str]) -> None:
+    """Refuse names that ``unpack_project`` refuses; only resources of skills in a folder can have them."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(folded_path(name), name)
+        if other != name or "\\" in name:
+            what = f"and {shown(other)} are one file on some disks" if other != name else "has a backslash"
+            raise ProjectError(
+                f"The project {project!r} cannot be packed: {shown(name)} {what}.",
+                remedy="Rename the resource of the skill.",
+                project=project,
+            )
+
+
 def _method(data: bytes) -> int:
     """Store what packs so well that unpacking would take it for a bomb; half the limit is far from it."""
     packed = len(zlib.compress(data))
@@ -133,8 +148,7 @@ def _chosen(name: str, entries: Sequence[zipfile.ZipInfo]) -> tuple[dict[str, zi
             raise _refused(name, "holds a link or a device")
         if "\0" in entry.orig_filename or "\\" in entry.orig_filename:
             raise _refused(name, "holds a name that no project has")
-    # As file systems see them: some know no case, some compose letters and accents.
-    spellings = Counter(_folded(entry.filename) for entry in entries)
+    spellings = Counter(folded_path(entry.filename) for entry in entries)
     if any(number > 1 for number in spellings.values()):
         raise _refused(name, "holds a name twice")
     files = {entry.filename: entry for entry in entries if not entry.is_dir()}
@@ -143,10 +157,6 @@ def _chosen(name: str, entries: Sequence[zipfile.ZipInfo]) -> tuple[dict[str, zi
     if "project.json" not in own:
         raise _refused(name, "holds no project.json")
     return own, len(files) - len(own)
-
-
-def _folded(path: str) -> str:
-    return unicodedata.normalize("NFC", path.rstrip("/")).casefold()
 
 
 def _lead(paths: Mapping[str, object]) -> str:

@@ -310,3 +310,5 @@ def test_skills_are_added_and_replaced_by_id_with_their_resources(tmp_path: Path
     less = without_skills(again.project, ["pdf"])
     assert [skill.id for skill in less.skills] == ["a"]
     assert len({PROJECT.digest, first.project.digest, again.project.digest, less.digest}) == 4
+    other = with_skills(again.project, [Skill("PDF", "pdf", "Another folder on few disks.", "Do.")])
+    assert (other.replaced, [skill.id for skill in other.project.skills]) == (1, ["PDF", "a"])

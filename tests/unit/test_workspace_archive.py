@@ -200,6 +200,16 @@ def test_limits_are_those_that_unpacking_has(monkeypatch: pytest.MonkeyPatch) ->
         unpack_project(packed, name="copy")
 
 
+@pytest.mark.parametrize("names", [("R.txt", "r.txt"), ("\u00e9", "e\u0301"), ("a\\b",)])
+def test_resources_that_no_archive_is_read_with_cannot_be_packed(names: tuple[str, ...]) -> None:
+    """Rather no archive than one that ``unpack_project`` refuses."""
+    resources = tuple((name, b"x") for name in names)
+    project = replace(load_sample("deploy-demo"), skills=(Skill("a", "a", "A.", "B.", resources=resources),))
+    with pytest.raises(ProjectError, match="cannot be packed") as caught:
+        pack_project(project)
+    assert "Rename the resource" in caught.value.remedy
+
+
 def test_a_skill_id_that_is_no_folder_name_cannot_be_packed() -> None:
     project = replace(load_sample("deploy-demo"), skills=(Skill("../a", "a", "A.", "B."),))
     with pytest.raises(ProjectError, match="cannot be a folder name"):

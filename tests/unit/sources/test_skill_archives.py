@@ -178,7 +178,10 @@ def _encrypted() -> bytes:
         (zipped(("a/SKILL.md", NOTES))[:-30], "damaged"),
         (zipped(), "holds no SKILL.md"),
         (zipped(("readme.md", "x")), "holds no SKILL.md"),
-        (zipped(("a/SKILL.md", NOTES), ("a/skill.md", NOTES)), "two SKILL.md"),
+        (zipped(("a/SKILL.md", NOTES), ("a/skill.md", NOTES)), "twice, as some disks see it"),
+        (zipped(("a/SKILL.md", NOTES), ("A/SKILL.md", NOTES)), "twice, as some disks see it"),
+        (zipped(("a/SKILL.md", NOTES), ("a/R.txt", "1"), ("a/r.txt", "2")), "twice, as some disks see it"),
+        (zipped(("a/SKILL.md", NOTES), ("a/\u00e9", "1"), ("a/e\u0301", "2")), "twice, as some disks see it"),
         (zipped(("a/SKILL.md", NOTES), (f"a/{'n' * 256}", "x")), "too long"),
         (zipped(("a/SKILL.md", NOTES), ("/".join(["a", *["n" * 200] * 6]), "x")), "too long"),
     ],
@@ -209,6 +212,8 @@ def test_repeated_ids_get_a_number_and_a_warning() -> None:
     loaded = load(("a.md", NOTES), ("b.md", NOTES))
     assert [skill.id for skill in loaded.skills] == ["release-notes", "release-notes~2"]
     assert "more than once" in loaded.warnings[0].message
+    several = load(*((f"{name}.zip", zipped((f"{name}/SKILL.md", NOTES))) for name in ("Pay", "pay", "PAY")))
+    assert [skill.id for skill in several.skills] == ["Pay", "pay~2", "PAY~3"]
 
 
 def test_resources_in_memory_are_read_by_their_path_and_lead_nowhere_else(tmp_path: Path) -> None:
