@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.scope import MemoryScope, MemorySourceRef
-from playground.values import RecordedValue
+from playground.values import RecordedValue, shown
 
 __all__ = [
     "MemoryKind",
@@ -45,7 +45,11 @@ def check_storable(scope: MemoryScope, *ids: str) -> None:
         InvalidInputError: When one holds a NUL or a lone surrogate.
     """
     for text in (*scope.fields().values(), *ids):
-        _storable(text)
+        if isinstance(text, str) and _NOT_STORABLE.search(text):
+            raise InvalidInputError(
+                f"{shown(text)} holds a NUL or a lone surrogate.",
+                remedy="Replace it by U+FFFD; databases refuse it.",
+            )
 
 
 StorableText = Annotated[str, BeforeValidator(_storable)]

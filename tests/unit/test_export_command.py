@@ -116,6 +116,7 @@ def test_memories_are_exported_alone_in_both_forms(
         (["forget", "mine", "nobody"], "mine has no memory nobody."),
         (["forget", "./nothing", "m1"], "There is no project folder 'nothing'"),
         (["forget", "a" * 5_000, "m1"], "is no path: "),
+        (["forget", "mine", "\udcff"], "'\\udcff' holds a NUL or a lone surrogate. Replace it"),
         (["export", "a" * 5_000], "is no path: "),
         (["export", "mine", "--output", "a" * 5_000], " cannot be written: File name too long. Choose another"),
         (["embed", "mine", "--output", "a" * 5_000], "is no path: "),
