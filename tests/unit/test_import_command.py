@@ -328,7 +328,8 @@ def test_names_and_messages_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
 def test_a_reader_that_has_gone_stops_no_import() -> None:
     Path("notes.md").write_text("Tea is hot.")
     command = [sys.executable, "-m", "playground.cli", "import", "mine", "notes.md"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
