@@ -180,11 +180,15 @@ class CachedEmbedder:
     Args:
         embedder: The model.
         cache: Where vectors are kept.
+
+    Attributes:
+        computed: How many texts the model has given a vector since this object was made.
     """
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
         self._embedder = embedder
         self._cache = cache
+        self.computed = 0
 
     @property
     def model_id(self) -> str:
@@ -244,6 +248,7 @@ class CachedEmbedder:
             if signal is not None:
                 signal.raise_if_cancelled()
             fresh = self._embedder.embed([new[digest] for digest in some], signal=signal)
+            self.computed += len(some)
             self._cache.put(self.model_id, self.weights_digest, zip(some, fresh, strict=True))
             vectors.update(zip(some, fresh, strict=True))
             done += len(some)

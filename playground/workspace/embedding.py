@@ -13,7 +13,7 @@ import numpy as np
 
 from playground.cancel import CancelToken
 from playground.errors import EmbeddingUnavailableError
-from playground.retrieval.embedding import Embedder, Progress
+from playground.retrieval.embedding import Embedder
 from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache, vector_key
 from playground.retrieval.index import UNIT_TOLERANCE, Vectors
 from playground.workspace.additions import with_vectors
@@ -103,8 +103,7 @@ def embed_project(
     """
     signal = signal or CancelToken()
     tell = on_progress or (lambda _: None)
-    counting = _Counting(embedder)
-    model = CachedEmbedder(counting, cache)
+    model = CachedEmbedder(embedder, cache)
     texts = embedded_texts(project)
     table = project.vectors
     same = (table.model_id, table.weights_digest) == (model.model_id, model.weights_digest)
@@ -130,7 +129,7 @@ def embed_project(
             model_id=model.model_id,
             weights_digest=model.weights_digest,
         )
-    return EmbeddingRun(vectors, done, len(missing), counting.texts)
+    return EmbeddingRun(vectors, done, len(missing), model.computed)
 
 
 def with_embedding(project: Project, vectors: VectorTable) -> Project:
@@ -165,33 +164,6 @@ def unheld_keys(project: Project, vectors: VectorTable) -> tuple[bytes, ...]:
     """Return the keys of those vectors that no text of the project has: erase them in the run's cache too."""
     held = {vector_key(text) for text in embedded_texts(project)}
     return tuple(key for key in vectors.digests if key not in held)
-
-
-class _Counting:
-    """A model that counts the texts it is asked for."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self.texts = 0
-
-    @property
-    def model_id(self) -> str:
-        return self._embedder.model_id
-
-    @property
-    def weights_digest(self) -> str:
-        return self._embedder.weights_digest
-
-    @property
-    def dims(self) -> int:
-        return self._embedder.dims
-
-    def embed(
-        self, texts: Sequence[str], *, progress: Progress | None = None, signal: CancelToken | None = None
-    ) -> Vectors:
-        vectors = self._embedder.embed(texts, progress=progress, signal=signal)
-        self.texts += len(texts)
-        return vectors
 
 
 def _batches(
