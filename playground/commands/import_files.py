@@ -132,18 +132,13 @@ def _below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _content(name: str, path: Path) -> bytes:
-    from playground.retrieval.documents import SIZE_LIMIT  # noqa: PLC0415  # brings the parsers
+    from playground.retrieval.documents import check_size  # noqa: PLC0415  # brings the parsers
 
     try:
         status = path.stat()
         if not path.is_file():  # a pipe could be read for ever
             raise DocumentError(f"{name} is no regular file.", remedy="Give a file or a folder.", name=name)
-        if status.st_size > SIZE_LIMIT:
-            raise DocumentError(
-                f"{name} has {status.st_size:,} bytes, the limit is {SIZE_LIMIT:,}.",
-                remedy="Split the file into smaller ones.",
-                name=name,
-            )
+        check_size(name, status.st_size)
         return path.read_bytes()
     except (OSError, ValueError) as error:  # a NUL in the path
         raise _unreadable(name, error) from error

@@ -6,23 +6,25 @@ it becomes a typed error that names the file and what to do. Bytes in, values ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from playground.errors import DocumentError
 from playground.retrieval.binary_types import binary_type_of
 from playground.retrieval.decoding import decode, replace_unstorable
+from playground.retrieval.free_names import FreeNames
 from playground.retrieval.headings import first_title
 from playground.retrieval.json_records import JsonRecord, read_json_records
 from playground.retrieval.media_types import CSV, HTML, JSON, JSON_LINES, MARKDOWN, TEXT, media_type_of
 from playground.retrieval.notes import few_notes
 from playground.retrieval.parsing import TIME_LIMIT, Parser
 
-__all__ = ["SIZE_LIMIT", "Document", "LoadResult", "LoadWarning", "load_documents"]
+__all__ = ["SIZE_LIMIT", "Document", "LoadResult", "LoadWarning", "check_size", "load_documents"]
 
 SIZE_LIMIT = 200 * 1024 * 1024  # bytes of one file
+Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def load_documents(
     documents: list[Document] = []
     warnings: list[LoadWarning] = []
     errors: list[DocumentError] = []
-    seen: dict[str, int] = {}
+    ids = FreeNames()
     with Parser(time_limit=time_limit) as parser:
         for given, data in files:
             notes: list[str] = []
@@ -95,21 +97,27 @@ def load_documents(
             except DocumentError as error:
                 errors.append(error)
                 continue
-            documents.extend(_with_unique_ids(read, seen, notes.append))
+            documents.extend(_with_unique_ids(read, ids, notes.append))
             warnings.extend(LoadWarning(name, note) for note in few_notes(notes))
     return LoadResult(tuple(documents), tuple(warnings), tuple(errors))
 
 
-Warn = Callable[[str], None]
+def check_size(name: str, size: int, limit: int = SIZE_LIMIT) -> None:
+    """Refuse a file that is larger than ``limit``; both in bytes.
 
-
-def _read(name: str, data: bytes, size_limit: int, parser: Parser, warn: Warn) -> list[Document]:
-    if len(data) > size_limit:
+    Raises:
+        DocumentError: When it is.
+    """
+    if size > limit:
         raise DocumentError(
-            f"{name} has {len(data):,} bytes, the limit is {size_limit:,}.",
+            f"{name} has {size:,} bytes, the limit is {limit:,}.",
             remedy="Split the file into smaller ones.",
             name=name,
         )
+
+
+def _read(name: str, data: bytes, size_limit: int, parser: Parser, warn: Warn) -> list[Document]:
+    check_size(name, len(data), size_limit)
     media_type = binary_type_of(name, data) if data.strip() else None
     if media_type is not None:
         return [_from_record(name, media_type, record) for record in parser.read(name, media_type, data, warn)]
@@ -137,17 +145,10 @@ def _stem(name: str) -> str:
     return PurePosixPath(name.replace("\\", "/")).stem or name
 
 
-def _with_unique_ids(read: Iterable[Document], seen: dict[str, int], warn: Warn) -> Iterable[Document]:
+def _with_unique_ids(read: Iterable[Document], ids: FreeNames, warn: Warn) -> Iterator[Document]:
     for document in read:
-        identifier = document.id
-        while identifier in seen:
-            seen[document.id] += 1
-            identifier = f"{document.id}~{seen[document.id]}"
-        seen[identifier] = 1
-        if identifier == document.id:
-            yield document
-            continue
-        warn(f"The id {document.id!r} occurs more than once; a later document became {identifier!r}.")
-        yield Document(
-            identifier, document.title, document.text, document.source_name, document.media_type, document.meta
-        )
+        identifier = ids.take(document.id)
+        if identifier != document.id:
+            warn(f"The id {document.id!r} occurs more than once; a later document became {identifier!r}.")
+            document = replace(document, id=identifier)  # noqa: PLW2901  # the same document under a free id
+        yield document

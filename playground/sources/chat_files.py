@@ -17,7 +17,7 @@ from playground.digests import text_digest
 from playground.errors import DocumentError, InvalidInputError, PlaygroundError
 from playground.messages import Message, ToolResultPart, ToolUsePart, as_message, message_to_json
 from playground.retrieval.decoding import decode, replace_unstorable, warn_of_replaced
-from playground.retrieval.documents import SIZE_LIMIT, LoadWarning
+from playground.retrieval.documents import SIZE_LIMIT, LoadWarning, check_size
 from playground.retrieval.free_names import FreeNames
 from playground.retrieval.json_records import check_depth, replaced_everywhere
 from playground.retrieval.notes import few_notes
@@ -100,12 +100,7 @@ def load_chats(
 def _read(
     name: str, data: bytes, scope: MemoryScope, size_limit: int, warn: Warn
 ) -> list[tuple[ChatRecord, str]]:
-    if len(data) > size_limit:
-        raise DocumentError(
-            f"{called(name)} has {len(data):,} bytes, the limit is {size_limit:,}.",
-            remedy="Split the file into smaller ones.",
-            name=called(name),
-        )
+    check_size(called(name), len(data), size_limit)
     reader = _Reader(name, scope)
     read = [
         reader.chat(number, entry)

@@ -18,7 +18,7 @@ from playground.digests import text_digest
 from playground.errors import DocumentError
 from playground.retrieval.archives import checked_names, folded_path
 from playground.retrieval.decoding import decode, replace_unstorable
-from playground.retrieval.documents import SIZE_LIMIT, LoadWarning
+from playground.retrieval.documents import SIZE_LIMIT, LoadWarning, check_size
 from playground.retrieval.free_names import FreeNames
 from playground.retrieval.notes import few_notes
 from playground.sources.skill_files import RESOURCE_BYTES, SKILL_BYTES, SKILL_FILE
@@ -70,8 +70,7 @@ def load_skills(files: Iterable[tuple[str, bytes]], *, size_limit: int = SIZE_LI
         notes: list[str] = []
         name = replace_unstorable(given, notes.append) or "The text"
         try:
-            if len(data) > size_limit:
-                raise _refused(name, f"has {len(data):,} bytes, the limit is {size_limit:,}", "Split the file.")
+            check_size(name, len(data), size_limit)
             if data.startswith(_ZIP):
                 read = _unpacked(name, data, errors.append, notes.append)
             else:
