@@ -7,6 +7,7 @@ from playground.app.projects import added_ids
 from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET
 from playground.tokens import TokenEstimator
 from playground.views.data import DataView, data_view
+from playground.views.data_tables import AddedIds
 from playground.workspace import Project
 
 __all__ = ["limit_of", "project_view", "text_tokens"]
@@ -28,7 +29,7 @@ def limit_of(project: Project) -> int:
 
 
 @material_cache(8)
-def _view(project: Project, added: frozenset[str]) -> DataView:
+def _view(project: Project, added: AddedIds) -> DataView:
     return data_view(project, tokens=text_tokens, limit=limit_of(project), added=added)
 
 

@@ -14,6 +14,7 @@ from playground.app.caches import material_cache
 from playground.app.shelf import changed_sample
 from playground.errors import ProjectError
 from playground.retrieval.embedding import MINILM_ID, Embedder, load_embedder
+from playground.views.data_tables import AddedIds
 from playground.workspace import Project, SampleSummary, load_sample, sample_projects, sample_summaries
 from playground.workspace.library import ProjectLibrary, ProjectSummary, default_library
 from playground.workspace.samples import is_sample
@@ -91,8 +92,8 @@ def load_project(name: str) -> Project:
     return _own(own.root, name, own.stamp(name))
 
 
-def added_ids(project: Project) -> frozenset[str]:
-    """Return the ids of documents and memories that the session added to a sample; none for an own project."""
+def added_ids(project: Project) -> AddedIds:
+    """Return kind and id of what the session added to a sample; nothing for an own project."""
     return _ids(project) - _ids(_sample(project.name)) if is_sample(project.name) else frozenset()
 
 
@@ -132,7 +133,12 @@ def _embedder(name: str) -> Embedder:
     return load_embedder(name)
 
 
-def _ids(project: Project) -> frozenset[str]:
+def _ids(project: Project) -> AddedIds:
     return frozenset(
-        {document.id for document in project.documents} | {record.id for record in project.memories}
+        [
+            *(("rag", document.id) for document in project.documents),
+            *(("memory", record.id) for record in project.memories),
+            *(("transcript", chat.chat_id) for chat in project.chats),
+            *(("skills", skill.id) for skill in project.skills),
+        ]
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from playground.views.data_tables import CountText, DataTable, data_tables
+from playground.views.data_tables import AddedIds, CountText, DataTable, data_tables
 from playground.views.direction import isolated
 from playground.views.document_preview import DocumentPreview, document_preview, text_preview
 from playground.views.palette import Slot
@@ -40,16 +40,14 @@ class DataView:
     """Documents, memories, past chats, skills and working memory, in this order."""
 
 
-def data_view(
-    project: Project, *, tokens: CountText, limit: int, added: frozenset[str] = frozenset()
-) -> DataView:
+def data_view(project: Project, *, tokens: CountText, limit: int, added: AddedIds = frozenset()) -> DataView:
     """Return tables and totals of a project. O(characters).
 
     Args:
         project: What is shown.
         tokens: Counts the tokens of a text.
         limit: Tokens above which an item is oversized: the whole budget, which it can never fit.
-        added: Ids of items that the session added; they come first and say so.
+        added: What the session added; it comes first and says so.
     """
     tables = data_tables(project, tokens=tokens, limit=limit, added=added)
     tiles = [

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from playground.compiler.values import Kind
 from playground.digests import text_digest
 from playground.escaping import replace_surrogates
 from playground.sources.chats import positions_of
@@ -22,9 +23,11 @@ from playground.views.words import KIND_LABELS, count, plural
 from playground.working_memory.rendering import memory_lines
 from playground.workspace import Project
 
-__all__ = ["CountText", "DataTable", "data_tables"]
+__all__ = ["AddedIds", "CountText", "DataTable", "data_tables"]
 
 CountText = Callable[[str], int]
+AddedIds = frozenset[tuple[Kind, str]]
+"""Kind and id of documents, memories, chats and skills: items of two kinds may share an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,7 @@ class DataTable:
     """Title and whole text of each row."""
 
 
-def data_tables(
-    project: Project, *, tokens: CountText, limit: int, added: frozenset[str]
-) -> tuple[DataTable, ...]:
+def data_tables(project: Project, *, tokens: CountText, limit: int, added: AddedIds) -> tuple[DataTable, ...]:
     """Return documents, memories, past chats, skills and working memory; arguments as in ``data_view``."""
     context = _Context(tokens, limit, added)
     parts = (_documents, _memories, _chats, _skills, _working_memory)
@@ -59,6 +60,7 @@ class _Item(NamedTuple):
     title: str
     text: str
     row: Mapping[str, object]
+    added: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,13 @@ class _Context:
 
     tokens: CountText
     limit: int
-    added: frozenset[str]
+    added: AddedIds
     first: dict[str, str] = field(default_factory=dict)
 
-    def note(self, text: str, name: str, largest: int, *more: str) -> str:
+    def note(self, text: str, name: str, largest: int, *more: str, added: bool = False) -> str:
         """Return what is odd about an item; ``largest`` is its largest part, in tokens."""
         first = self.first.setdefault(text_digest(text), name)
-        notes = ["added" if name in self.added else "", f"same text as {first}" if first != name else ""]
+        notes = ["added" if added else "", f"same text as {first}" if first != name else ""]
         if largest > self.limit:
             notes.append(f"larger than the budget of {count(self.limit)}")
         return ", ".join(filter(None, [*notes, *more]))
@@ -85,44 +87,45 @@ def _documents(project: Project, context: _Context) -> DataTable:
         sizes[chunk.meta["document"]].append(context.tokens(chunk.text))
     items = []
     for document in project.documents:
-        parts = sizes[document.id]
+        parts, added = sizes[document.id], ("rag", document.id) in context.added
         blank = "" if parts else "nothing to search in"
         row = {
             "Title": document.title,
             "Chunks": len(parts),
             "Tokens": context.tokens(document.text),
-            "Note": context.note(document.text, document.id, max(parts, default=0), blank),
+            "Note": context.note(document.text, document.id, max(parts, default=0), blank, added=added),
             "Id": document.id,
             "File": document.source_name,
         }
-        items.append(_Item(document.id, document.title, document.text, row))
+        items.append(_Item(document.id, document.title, document.text, row, added))
     total = f"{plural(len(items), 'document')} · {plural(len(project.chunks), 'chunk')}"
-    return _table(KIND_LABELS["rag"], total, items, context)
+    return _table(KIND_LABELS["rag"], total, items)
 
 
 def _memories(project: Project, context: _Context) -> DataTable:
     items = []
     for record in project.memories:
-        latest = record.latest
+        latest, added = record.latest, ("memory", record.id) in context.added
         size = context.tokens(latest.text)
         row = {
             "Memory": latest.text,
             "Tokens": size,
-            "Note": context.note(latest.text, record.id, size),
+            "Note": context.note(latest.text, record.id, size, added=added),
             "Kind": latest.kind,
             "Origin": latest.origin,
             "Revision": latest.revision,
             "Recorded": _day(latest.recorded_at),
             "Id": record.id,
         }
-        items.append(_Item(record.id, record.id, latest.text, row))
-    return _table("Memories", plural(len(items), ("memory", "memories")), items, context)
+        items.append(_Item(record.id, record.id, latest.text, row, added))
+    return _table("Memories", plural(len(items), ("memory", "memories")), items)
 
 
 def _chats(project: Project, context: _Context) -> DataTable:
     items = []
     for chat in project.chats:
         current = "the chat at hand" if chat.chat_id == project.chat_id else ""
+        added = ("transcript", chat.chat_id) in context.added
         for place in positions_of(chat.messages):
             record_id = f"{chat.chat_id}#{place.index}"
             size = context.tokens(place.text)
@@ -132,27 +135,27 @@ def _chats(project: Project, context: _Context) -> DataTable:
                 "Role": place.role,
                 "Text": place.text,
                 "Tokens": size,
-                "Note": context.note(place.text, record_id, size, current),
+                "Note": context.note(place.text, record_id, size, current, added=added),
             }
-            items.append(_Item(record_id, record_id, place.text, row))
+            items.append(_Item(record_id, record_id, place.text, row, added))
     total = f"{plural(len(items), 'turn')} · {plural(len(project.chats), 'chat')}"
-    return _table(KIND_LABELS["transcript"], total, items, context)
+    return _table(KIND_LABELS["transcript"], total, items)
 
 
 def _skills(project: Project, context: _Context) -> DataTable:
     items = []
     for skill in project.skills:
-        size = context.tokens(skill.body)
+        size, added = context.tokens(skill.body), ("skills", skill.id) in context.added
         row = {
             "Skill": skill.name,
             "Description": skill.description,
             "Tokens": context.tokens(skill.description),
             "Body": size,
-            "Note": context.note(skill.body, skill.id, size, *skill.issues),
+            "Note": context.note(skill.body, skill.id, size, *skill.issues, added=added),
             "Id": skill.id,
         }
-        items.append(_Item(skill.id, skill.name, skill.body, row))
-    return _table(KIND_LABELS["skills"], plural(len(items), "skill"), items, context)
+        items.append(_Item(skill.id, skill.name, skill.body, row, added))
+    return _table(KIND_LABELS["skills"], plural(len(items), "skill"), items)
 
 
 def _working_memory(project: Project, context: _Context) -> DataTable:
@@ -169,11 +172,11 @@ def _working_memory(project: Project, context: _Context) -> DataTable:
             "Id": line.record_id,
         }
         items.append(_Item(line.record_id, line.record_id, line.text, row))
-    return _table(KIND_LABELS["working-memory"], plural(len(items), "line"), items, context)
+    return _table(KIND_LABELS["working-memory"], plural(len(items), "line"), items)
 
 
-def _table(name: str, total: str, items: Sequence[_Item], context: _Context) -> DataTable:
-    ordered = sorted(items, key=lambda item: item.id not in context.added)
+def _table(name: str, total: str, items: Sequence[_Item]) -> DataTable:
+    ordered = sorted(items, key=lambda item: not item.added)
     frame = pd.DataFrame([{name: _cell(value) for name, value in item.row.items()} for item in ordered])
     tokens = int(frame["Tokens"].sum()) if len(frame) else 0
     odd = int((frame["Note"] != "").sum()) if len(frame) else 0

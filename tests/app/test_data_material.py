@@ -75,6 +75,7 @@ def test_pasted_chats_become_turns_with_their_tool_calls_in_one() -> None:
     assert "1 chat read" in body(app)
     turns = table(app, "Past chats")
     assert list(turns["Text"]) == ["Please freeze my card.", '[freeze] {"card":7}\nfrozen']
+    assert list(turns["Note"]) == ["added", "added"]
 
 
 def test_the_same_chat_pasted_again_is_there_already() -> None:
@@ -146,7 +147,8 @@ def test_a_pasted_skill_joins_the_catalogue() -> None:
     app = page()
     paste(app, "Skills", SKILL)
     assert "1 skill read" in body(app)
-    assert list(table(app, "Skills")["Skill"]) == ["card-freeze"]
+    shown = table(app, "Skills")
+    assert (list(shown["Skill"]), list(shown["Note"])) == (["card-freeze"], ["added"])
 
 
 def test_an_uploaded_archive_keeps_its_resources_when_the_project_is_saved(own_project: str) -> None:

@@ -13,7 +13,7 @@ from playground.retrieval.documents import Document
 from playground.scope import MemoryScope
 from playground.sources import ChatRecord, Skill
 from playground.views.data import DataView, data_view, record_preview
-from playground.views.data_tables import DataTable
+from playground.views.data_tables import AddedIds, DataTable
 from playground.views.embedding import cache_text, embedding_view, progress_text, stopped_notice
 from playground.working_memory.snapshot import create_working_memory
 from playground.workspace import ChunkSettings, Project, VectorTable
@@ -54,7 +54,7 @@ def _project() -> Project:
     return remembered.project
 
 
-def _view(project: Project, *, limit: int = 1_000, added: frozenset[str] = frozenset()) -> DataView:
+def _view(project: Project, *, limit: int = 1_000, added: AddedIds = frozenset()) -> DataView:
     return data_view(project, tokens=len, limit=limit, added=added)
 
 
@@ -108,9 +108,20 @@ def test_the_chat_at_hand_says_so_and_system_messages_are_no_turns() -> None:
 
 def test_added_items_come_first_and_say_so() -> None:
     project = with_documents(_project(), [Document("z", "Zeta", "zeta")]).project
-    table = _table(_view(project, added=frozenset({"z"})), "Documents")
+    table = _table(_view(project, added=frozenset({("rag", "z")})), "Documents")
     assert table.ids == ("z", "a", "b", "c")
-    assert table.frame.iloc[0]["Note"] == "added"
+    assert list(table.frame["Note"]) == ["added", "", "", "nothing to search in"]
+
+
+def test_every_turn_of_an_added_chat_says_so_and_another_kind_of_the_same_id_does_not() -> None:
+    added: AddedIds = frozenset({("transcript", "then"), ("skills", "greet"), ("rag", "m"), ("memory", "a")})
+    view = _view(_project(), added=added)
+    chats = _table(view, "Past chats")
+    assert [identifier.partition("#")[0] for identifier in chats.ids] == ["then", "then", "now"]
+    assert list(chats.frame["Note"]) == ["added", "added", "the chat at hand"]
+    assert list(_table(view, "Skills").frame["Note"]) == ["added"]
+    assert list(_table(view, "Documents").frame["Note"]) == ["", "", "nothing to search in"]
+    assert list(_table(view, "Memories").frame["Note"]) == [""]
 
 
 def test_working_memory_says_which_lines_are_always_shown() -> None:
