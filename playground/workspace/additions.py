@@ -1,6 +1,7 @@
 """Adding material to a project: each addition gives a new project value under a new digest.
 
-Pure. The project it started from stays as it is, so that nothing that was loaded can be lost by adding to it.
+Pure, but for a look at the files that skills bring. The project it started from stays as it is, so that nothing
+that was loaded can be lost by adding to it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from playground.workspace.changing import changed
 from playground.workspace.memory_files import MemoryLoad, load_memories
 from playground.workspace.project import Project
 from playground.workspace.records import memory_from_json
+from playground.workspace.skill_resources import same_skill
 from playground.workspace.vectors import VectorTable
 
 __all__ = [
@@ -158,6 +160,8 @@ def without_chats(project: Project, ids: Iterable[str]) -> Project:
 def with_skills(project: Project, skills: Sequence[Skill]) -> Addition:
     """Add skills; one with a known id takes the place of the older one, its resources included.
 
+    One that says the same and has the same resources is there already, wherever these lie.
+
     Args:
         project: What they are added to.
         skills: Those with a folder bring the files in it as resources: they are copied when the project is
@@ -167,7 +171,11 @@ def with_skills(project: Project, skills: Sequence[Skill]) -> Addition:
     present = {folded_path(skill.id): skill for skill in project.skills}
     changes: list[Change] = []
     for skill in skills:
-        changes.append(_change(present.get(folded_path(skill.id)), skill))
+        known = present.get(folded_path(skill.id))
+        if known is not None and same_skill(known, skill):
+            changes.append("unchanged")
+            continue
+        changes.append("added" if known is None else "replaced")
         present[folded_path(skill.id)] = skill
     ordered = sorted(present.values(), key=lambda skill: skill.id)
     return _addition(changed(project, skills=tuple(ordered)), changes)

@@ -23,11 +23,12 @@ from playground.retrieval.archives import ENTRY_LIMIT, RATIO_LIMIT, UNPACKED_LIM
 from playground.sources import Skill
 from playground.values import shown
 from playground.workspace.files import SIZE_LIMIT
-from playground.workspace.folder_files import OWN_FILES, files_under, write_file
+from playground.workspace.folder_files import OWN_FILES, write_file
 from playground.workspace.loading import load_folder
 from playground.workspace.naming import checked_name
 from playground.workspace.project import Project
 from playground.workspace.saving import project_files
+from playground.workspace.skill_resources import resources_of
 
 __all__ = ["pack_files", "pack_project", "unpack_project"]
 
@@ -104,13 +105,12 @@ def unpack_project(data: bytes, *, name: str) -> Project:
 
 
 def _resources(project: str, skill: Skill) -> dict[str, bytes]:
-    if skill.folder is None or not skill.folder.is_dir():
-        return {}
+    """Return the resources that lie in a skill's folder, by their path in the archive."""
     try:
         return {
-            f"skills/{skill.id}/{path.relative_to(skill.folder).as_posix()}": path.read_bytes()
-            for path in files_under(skill.folder)
-            if path != skill.folder / "SKILL.md"
+            f"skills/{skill.id}/{path}": resource.read_bytes()
+            for path, resource in resources_of(skill).items()
+            if isinstance(resource, Path)
         }
     except OSError as error:
         raise ProjectError(

@@ -118,11 +118,15 @@ def test_each_file_is_told_by_its_content_and_what_fails_leaves_the_rest(
 
 def test_importing_the_same_again_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     files = [write("a.md", "Words."), write("m.jsonl", '{"id": "m", "text": "Tea.", "kind": "semantic"}')]
+    write("pay/SKILL.md", SKILL)
+    write("pay/table.csv", "a,b")
+    files.append("pay")
     assert run("mine", *files, capsys=capsys)[0] == 0
     before = default_library().stamp("mine")
     code, out, err = run("mine", *files, capsys=capsys)
     assert (code, err) == (0, "")
     assert "mine: documents: 0 added, 1 there already" in out
+    assert "mine: skills: 0 added, 1 there already" in out
     assert default_library().stamp("mine") == before
     write("m.jsonl", '{"id": "m", "text": "Coffee.", "kind": "semantic"}')
     _, out, _ = run("mine", *files, capsys=capsys)

@@ -312,3 +312,26 @@ def test_skills_are_added_and_replaced_by_id_with_their_resources(tmp_path: Path
     assert len({PROJECT.digest, first.project.digest, again.project.digest, less.digest}) == 4
     other = with_skills(again.project, [Skill("PDF", "pdf", "Another folder on few disks.", "Do.")])
     assert (other.replaced, [skill.id for skill in other.project.skills]) == (1, ["PDF", "a"])
+
+
+def test_a_skill_is_there_already_wherever_its_resources_lie(tmp_path: Path) -> None:
+    upload = tmp_path / "upload" / "pdf"
+    (upload / "forms").mkdir(parents=True)
+    (upload / "SKILL.md").write_text("No part of the resources.")
+    (upload / "forms/a.txt").write_text("fill in")
+    skill = Skill("pdf", "pdf", "Reads.", "Do.", folder=upload)
+    saved = load_project(save_project(with_skills(PROJECT, [skill]).project, tmp_path / "demo"))
+    packed = replace(skill, folder=None, resources=(("forms/a.txt", b"fill in"),))
+    for same in (skill, packed):
+        again = with_skills(saved, [same])
+        assert (again.added, again.replaced, again.unchanged) == (0, 0, 1)
+        assert again.project.skills == saved.skills
+    for other in (
+        replace(packed, resources=(("forms/a.txt", b"fill out"),)),
+        replace(packed, resources=()),
+        replace(packed, resources=(*packed.resources, ("b.txt", b""))),
+        replace(packed, body="Do not."),
+    ):
+        assert with_skills(saved, [other]).replaced == 1
+    (upload / "forms/a.txt").write_text("sign")
+    assert with_skills(saved, [skill]).replaced == 1
