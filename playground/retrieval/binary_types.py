@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from playground.errors import DocumentError
-from playground.retrieval.media_types import DOCX, PDF, suffix_of
+from playground.retrieval.media_types import DOCX, PDF, TEXT_SUFFIXES, suffix_of
 from playground.retrieval.signatures import (
     LEGACY_OFFICE_FILE,
     PDF_FILE,
@@ -52,6 +52,7 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
         ".zip": "Unpack it and load the files in it.",
     }
 )
+_READABLE = TEXT_SUFFIXES | {".pdf", ".docx"}
 _OTHER_REMEDY = "Export it as Markdown, text, HTML, PDF, DOCX, CSV, JSON or JSON Lines and load that."
 
 
@@ -72,7 +73,7 @@ def binary_type_of(name: str, data: bytes) -> str | None:
         return DOCX
     if kind is not None:
         raise DocumentError(
-            f"{name} is {kind}{_mismatch(suffix, kind)}, not text.",
+            f"{name} is {kind}{_mismatch(suffix, kind)}.",
             remedy=_remedy(suffix, kind, data),
             name=name,
         )
@@ -86,8 +87,10 @@ def binary_type_of(name: str, data: bytes) -> str | None:
 
 
 def _mismatch(suffix: str, kind: str) -> str:
-    agrees = not suffix or _PROMISES.get(suffix) == kind or suffix in _REMEDIES
-    return "" if agrees else f" although its name ends in {suffix}"
+    """Say why the file is not read: its name promises what can be read, or the format is none that can be."""
+    if kind == PDF_FILE or suffix in _READABLE:
+        return f" although its name ends in {suffix}"
+    return ", not text"
 
 
 def _remedy(suffix: str, kind: str, data: bytes) -> str:

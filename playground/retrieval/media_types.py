@@ -18,6 +18,7 @@ __all__ = [
     "PDF",
     "RESTRUCTURED",
     "TEXT",
+    "TEXT_SUFFIXES",
     "looks_like_page",
     "media_type_of",
     "suffix_of",
@@ -51,7 +52,8 @@ _BY_SUFFIX = {
     ".rst": RESTRUCTURED,
     "": TEXT,
 }
-
+TEXT_SUFFIXES = frozenset(filter(None, _BY_SUFFIX))
+"""Extensions of the formats that are read as text."""
 
 # How a whole page begins; Markdown and prose hold tags too, but not this one first.
 _PAGE = re.compile(

@@ -32,9 +32,7 @@ def test_uploaded_files_are_read_one_by_one_and_join_the_next_compile(app: Page,
     settle(app)
     notes = app.locator(".cp-note")
     expect(notes.filter(has_text="1 document read")).to_be_visible()
-    expect(
-        notes.filter(has_text="scan.txt is a PDF although its name ends in .txt, not text. Rename it")
-    ).to_be_visible()
+    expect(notes.filter(has_text="scan.txt is a PDF although its name ends in .txt. Rename it")).to_be_visible()
     expect(app.locator(".pane.preview")).to_contain_text("Ship the billing service from the release branch.")
     expect(app.locator(".cp-strip").first).not_to_have_text(before)
     choose(app, "Compile")

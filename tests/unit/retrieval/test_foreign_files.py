@@ -82,6 +82,7 @@ def test_a_utf16_table_is_read_row_by_row(loaded: LoadResult) -> None:
 PROGRAM = Path(sys.executable).resolve().read_bytes()[:100_000]
 WINDOWS_PROGRAM = b"MZ\x90\0\x03" + b"\0" * 200
 PROTECTED = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le")
+PICTURE_FILE = b"\x89PNG\r\n\x1a\n" + bytes(20)
 TEXT_PDF = pdf([text_page("hello")])
 PACKED = zlib.compress(b"x" * 90_000_000)
 # Nobody's key: a reader without AES must tell that it is encrypted all the same.
@@ -105,7 +106,11 @@ HOSTILE = {
     "program.pdf": (PROGRAM, "program"),
     "program.txt": (WINDOWS_PROGRAM, "program"),
     "program.docx": (WINDOWS_PROGRAM, "program"),
-    "paper.md": (TEXT_PDF, "a PDF although its name ends in .md"),
+    "paper.md": (TEXT_PDF, "a PDF although its name ends in .md."),
+    "photo.png": (PICTURE_FILE, " is a PNG picture, not text."),
+    "photo.jpg": (PICTURE_FILE, " is a PNG picture, not text."),
+    "photo.txt": (PICTURE_FILE, " is a PNG picture although its name ends in .txt."),
+    "photo": (PICTURE_FILE, " is a PNG picture, not text."),
     "paper.docx": (TEXT_PDF, "a PDF although"),
     "word.pdf": (docx(paragraph("x")), "although its name ends in .pdf"),
     "word.txt": (docx(paragraph("x")), "although its name ends in .txt"),
