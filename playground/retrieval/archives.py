@@ -106,7 +106,7 @@ def _check_listing(name: str, entries: Iterable[zipfile.ZipInfo]) -> None:
         if _points_outside(entry.orig_filename):
             raise DocumentError(
                 f"{name} holds an entry that points outside the archive, so it was not opened.",
-                remedy="Do not trust this file; save the document again with your own program.",
+                remedy="Do not trust this file; save or pack it again with your own program.",
                 name=name,
             )
         if entry.flag_bits & _ENCRYPTED:
@@ -115,7 +115,9 @@ def _check_listing(name: str, entries: Iterable[zipfile.ZipInfo]) -> None:
             )
         if entry.compress_type not in _METHODS:
             raise DocumentError(
-                f"{name} is packed by a method that documents do not use.", remedy="Save it again.", name=name
+                f"{name} is packed by a method that is not read here.",
+                remedy="Save or pack it again by the usual one, deflate.",
+                name=name,
             )
 
 
@@ -157,6 +159,6 @@ def _bomb(name: str) -> DocumentError:
     return DocumentError(
         f"{name} unpacks to far more than it is: over {RATIO_LIMIT} times its size, or over "
         f"{UNPACKED_LIMIT // 1024**2} MB.",
-        remedy="Save the document again, with smaller pictures if it has large ones.",
+        remedy="Save it again with smaller pictures, if it has large ones, or pack less into one archive.",
         name=name,
     )

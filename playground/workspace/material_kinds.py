@@ -1,6 +1,7 @@
 """What a file holds, told by its content: documents, memories, chats, skills, or a whole project.
 
-Bytes in, values out. Nothing is refused here: what is odd is a document, and its loader says what is wrong.
+Bytes in, values out. Only archives are refused here, because one that means harm is not looked into; whatever
+else is odd is a document, and its loader says what is wrong.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ from playground.memory.markdown_file import from_markdown
 from playground.retrieval.archives import checked_names
 from playground.retrieval.decoding import decode
 
-__all__ = ["MATERIAL_KINDS", "MaterialKind", "Told", "is_project_archive", "tell_kind"]
+__all__ = ["MaterialKind", "Told", "tell_kind"]
 
 MaterialKind = Literal["documents", "memories", "chats", "skills"]
-MATERIAL_KINDS: tuple[MaterialKind, ...] = get_args(MaterialKind)
 Form = Literal["", "exported lines", "exported file", "exported archive", "project"]
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _JSON_STARTS = (b"{", b"[")
@@ -59,6 +59,9 @@ def tell_kind(name: str, data: bytes) -> Told:
     Args:
         name: The file's name; only ``SKILL.md`` means something by itself.
         data: Its content.
+
+    Raises:
+        DocumentError: For a ZIP archive that is not safe to look into; see ``checked_names``.
     """
     if data.startswith(_ZIP):
         return _told_of_archive(name, data)
@@ -76,17 +79,9 @@ def tell_kind(name: str, data: bytes) -> Told:
     return _nothing_special()
 
 
-def is_project_archive(names: Iterable[str]) -> bool:
-    """Whether an archive holds a project: its ``project.json`` at the top, or in the one folder there."""
-    return any(path.name == "project.json" and len(path.parts) <= 2 for path in map(PurePosixPath, names))
-
-
 def _told_of_archive(name: str, data: bytes) -> Told:
-    try:
-        names = checked_names(name, data, entities=True)
-    except DocumentError:
-        return _nothing_special()
-    if is_project_archive(names):
+    names = checked_names(name, data, entities=True)
+    if _is_project_archive(names):
         return Told("documents", "a project.json in it", "project")
     if any(PurePosixPath(path).name.casefold() == "skill.md" for path in names):
         return Told("skills", "a SKILL.md in it")
@@ -94,6 +89,11 @@ def _told_of_archive(name: str, data: bytes) -> Told:
     if pages and _is_exported_page(data, pages[0]):
         return Told("memories", "files of exported memories in it", "exported archive")
     return _nothing_special()
+
+
+def _is_project_archive(names: Iterable[str]) -> bool:
+    """Whether an archive holds a project: its ``project.json`` at the top, or in the one folder there."""
+    return any(path.name == "project.json" and len(path.parts) <= 2 for path in map(PurePosixPath, names))
 
 
 def _is_exported_page(archive: bytes, page: str) -> bool:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -241,6 +242,26 @@ def test_a_damaged_line_and_a_foreign_scope_are_named_and_the_rest_is_added(
         "Error: lines",
         "Error: The memory 'm2' is of another scope than the project",
     ]
+
+
+def test_an_archive_that_is_not_opened_says_why_and_the_rest_is_added(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with zipfile.ZipFile("bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("project.json", b" " * 3_000_000)
+    with zipfile.ZipFile("evil.zip", "w") as archive:
+        archive.writestr("../SKILL.md", SKILL)
+    Path("torn.zip").write_bytes(Path("evil.zip").read_bytes()[:-20])
+    archives = ["bomb.zip", "evil.zip", "torn.zip"]
+    code, out, err = run("mine", *archives, write("a.md", "Words."), capsys=capsys)
+    assert code == 1
+    assert "mine: documents: 1 added" in out
+    assert not any(name in out for name in archives)
+    lines = err.splitlines()
+    assert len(lines) == 3
+    for line, words in zip(lines, ("far more than it is", "points outside", "is damaged"), strict=True):
+        assert words in line
+        assert "Unpack it" not in line
 
 
 def test_where_everything_is_refused_no_project_is_made(

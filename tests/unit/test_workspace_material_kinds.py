@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from playground.digests import text_digest
+from playground.errors import DocumentError
 from playground.memory import MemoryRecord, MemoryRevision
 from playground.memory.jsonl import write_memories_jsonl
 from playground.memory.markdown_file import to_markdown
@@ -74,8 +77,25 @@ def test_an_archive_is_told_by_what_is_in_it() -> None:
     assert tell_kind("a.zip", pack_files({"pay/SKILL.md": skill})).kind == "skills"
     nested = pack_files({"pay/SKILL.md": skill, "pay/examples/mine/project.json": b"{}"})
     assert tell_kind("a.zip", nested) == Told("skills", "a SKILL.md in it")
-    for other in (pack_files({"word/document.xml": b"<a/>"}), b"PK\x03\x04 torn"):
-        assert tell_kind("a.docx", other).kind == "documents"
+    assert tell_kind("a.docx", pack_files({"word/document.xml": b"<a/>"})).kind == "documents"
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ({"project.json": b"{}", "../evil": b"x"}, "points outside"),
+        ({"SKILL.md": b" " * 3_000_000}, "far more than it is"),
+    ],
+)
+def test_an_archive_that_means_harm_says_why_it_is_refused(entries: dict[str, bytes], words: str) -> None:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    with pytest.raises(DocumentError, match=words):
+        tell_kind("a.zip", target.getvalue())
+    with pytest.raises(DocumentError, match="damaged"):
+        tell_kind("a.zip", target.getvalue()[:-20])
 
 
 def test_a_skill_file_is_told_by_its_name() -> None:
