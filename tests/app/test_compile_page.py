@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
-from playground.app import projects, services
+from playground.app import projects, services, shell
 from playground.compiler.values import SourceResult
 from playground.errors import ProjectError
 from playground.retrieval.embedding import SentenceTransformerEmbedder
@@ -23,6 +24,7 @@ from playground.views.record_key import record_key
 from playground.workspace import Project, load_sample
 from playground.workspace.additions import with_memories
 from playground.workspace.compiling import ask_sources
+from playground.workspace.library import default_library
 from tests.app.driver import ROOT, go_to, opened, opened_by, panes, whole_body
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ :red[y]"
@@ -478,6 +480,29 @@ def test_an_unexpected_error_shows_no_traceback_and_is_logged(
     st.cache_resource.clear()
 
 
+def test_grey_blocks_stand_for_the_first_compile_alone_and_a_later_one_leaves_the_charts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A script that ends amid a compile has sent what a page shows meanwhile."""
+
+    def ends(*_: Any, **__: Any) -> None:
+        raise StopException
+
+    st.cache_resource.clear()
+    with monkeypatch.context() as amid:
+        amid.setattr(services, "ask_sources", ends)
+        app = opened(project="deploy-demo")
+        assert len(app.get("skeleton")) == len(shell.SKELETON)
+    app.run()
+    assert len(charts(app)) == 3
+    assert not app.get("skeleton")
+    with monkeypatch.context() as amid:
+        amid.setattr(services, "ask_sources", ends)
+        app.text_input(key="question").set_value("Who is on call?").run()
+        assert [element.type for element in app.main] == ["main", "empty"]  # nothing in the place of the charts
+    st.cache_resource.clear()
+
+
 def _with_hostile_material() -> None:
     from playground.app.shelf import keep
     from playground.app.shell import main
@@ -500,19 +525,11 @@ def test_hostile_material_is_never_markup_on_the_page() -> None:
     assert any(HOSTILE[:28] in json.dumps(pane, ensure_ascii=False) for pane in panes(app))
 
 
-def _with_nothing() -> None:
-    from playground.app.shelf import keep
-    from playground.app.shell import main
-    from playground.workspace import Project
-
-    if "emptied" not in __import__("streamlit").session_state:
-        keep(Project(name="deploy-demo", digest="sha256:empty"))
-    main()
-
-
 def test_an_empty_project_offers_a_sample_with_one_click() -> None:
-    app = opened_by(_with_nothing, project="deploy-demo")
+    default_library().create("mine", Project("mine"))
+    app = opened(project="mine")
     assert "Nothing to compile yet" in whole_body(app)
+    assert not charts(app)
     app.button(key="open_sample").click().run()
     assert app.selectbox(key="project").value == "bank-support"
     assert len(charts(app)) == 3

@@ -17,6 +17,8 @@ from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.embedding_cache import EmbeddingCache
 from playground.retrieval.user_cache import cache_path
 from playground.workspace import Project, load_sample
+from playground.workspace.library import default_library
+from tests.app.driver import opened
 from tests.app.tables import table_of, tables_of
 from tests.app.test_embedding_job import LengthModel, StepModel
 
@@ -100,6 +102,27 @@ def test_a_kind_without_records_says_so(app: AppTest) -> None:
     app.segmented_control(key="data_kind").set_value("Past chats").run()
     assert not tables_of(app)
     assert "This project holds no past chats." in _html(app)
+
+
+def test_an_empty_project_offers_a_sample_with_one_click() -> None:
+    default_library().create("mine", Project("mine"))
+    app = opened("data", project="mine")
+    assert "This project holds no documents." in _html(app)
+    app.button(key="open_deploy-demo").click().run()
+    assert app.selectbox(key="project").value == "deploy-demo"
+    assert list(table_of(app)["Title"]) == ["Release checklist", "Rolling back"]
+
+
+def test_a_copy_and_an_item_above_the_budget_are_flagged(app: AppTest) -> None:
+    limit = load_sample("deploy-demo").budget.max_tokens
+    assert limit
+    huge = {"id": "huge", "text": "word " * limit}
+    copies = [{"id": name, "text": "The window is on Friday."} for name in ("first", "second")]
+    _add(app, "Memories", "\n".join(json.dumps(one) for one in (huge, *copies)))
+    notes = dict(zip(_table(app, "Memories")["Id"], _table(app, "Memories")["Note"], strict=True))
+    assert notes["huge"] == f"added, larger than the budget of {limit:,}"
+    assert notes["first"] == "added"
+    assert notes["second"] == "added, same text as first"
 
 
 def test_pasted_documents_join_the_project_and_the_compile(app: AppTest) -> None:

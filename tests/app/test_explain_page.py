@@ -10,6 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.app.explain_panels import SHOWN
+from playground.workspace import Project
+from playground.workspace.library import default_library
 from tests.app import driver
 from tests.app.driver import body, go_to, panes
 from tests.app.tables import table_of, tables_of
@@ -133,11 +135,14 @@ def test_the_question_typed_on_the_compile_page_stands_here_and_can_be_changed(a
     assert app.text_input(key="question").value == ""
 
 
-def test_a_project_without_material_offers_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("playground.app.panels.is_empty", lambda _: True)
-    app = opened(project="deploy-demo")
+def test_an_empty_project_offers_a_sample_with_one_click() -> None:
+    default_library().create("mine", Project("mine"))
+    app = opened(project="mine")
     assert "Nothing to compile yet" in body(app)
-    assert any(button.label.startswith("Open ") for button in app.button)
+    assert not tables_of(app)
+    app.button(key="open_sample").click().run()
+    assert app.selectbox(key="project").value == "bank-support"
+    assert tables_of(app)
 
 
 def test_a_compile_that_cannot_be_made_says_why_and_explains_nothing(app: AppTest) -> None:
