@@ -95,6 +95,8 @@ class ChunkSettings(RecordedValue):
 class Project:
     """Everything one compile draws on. Frozen; compared by identity, recognised by ``digest``.
 
+    The budget, the scope and the chunking may be given as mappings; fields left out keep their default.
+
     Attributes:
         name: Folder name.
         title: What people see.
@@ -122,6 +124,9 @@ class Project:
         vectors: Vectors that came with the project.
         digest: ``sha256:<hex>`` of the files it was loaded from; a key for caches.
         warnings: What was odd about the files, for people.
+
+    Raises:
+        InvalidInputError: When the budget, the scope or the chunking is malformed.
     """
 
     name: str
@@ -150,6 +155,10 @@ class Project:
     vectors: VectorTable = field(default_factory=VectorTable)
     digest: str = ""
     warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in (("budget", ContextBudget), ("scope", MemoryScope), ("chunking", ChunkSettings)):
+            object.__setattr__(self, name, kind.parse(getattr(self, name)))
 
     def with_parts(self, **parts: Any) -> Project:
         """Return a project with other parts; indexes of parts that stay are taken along, not built again.

@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 
 from playground.cancel import CancelToken
+from playground.compiler.budget import ContextBudget
 from playground.compiler.querying import query_sources
 from playground.compiler.values import ContextSourceRequest, SourceResult
 from playground.concurrency import run_sync
-from playground.errors import ProjectError
+from playground.errors import InvalidInputError, ProjectError
 from playground.retrieval.documents import Document
 from playground.retrieval.embedding import MINILM_ID, Progress
 from playground.retrieval.index import Vectors
+from playground.scope import MemoryScope
 from playground.workspace import (
+    ChunkSettings,
     Project,
     VectorTable,
     ask_sources,
@@ -285,6 +288,27 @@ def test_a_removed_document_gives_no_number_back(demo: Path) -> None:
         "release-checklist": 0,
         "new": 2,
     }
+
+
+def test_settings_given_as_mappings_are_checked_when_the_project_is_made(tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "budget": {"max_tokens": 1_000},
+        "scope": {"user_id": "ada"},
+        "chunking": {"method": "fixed", "size": 100},
+    }
+    project = load_project(save_project(Project(name="demo", **given), tmp_path / "demo"))
+    assert project.budget == ContextBudget(max_tokens=1_000)
+    assert project.scope == MemoryScope(user_id="ada")
+    assert project.chunking == ChunkSettings(method="fixed", size=100)
+    wrong: dict[str, Any]
+    for wrong in (
+        {"budget": {"ratio": 2}},
+        {"scope": {"user": "ada"}},
+        {"chunking": {"size": 0}},
+        {"budget": 5},
+    ):
+        with pytest.raises(InvalidInputError):
+            Project(name="demo", **wrong)
 
 
 def test_a_project_needs_nothing_but_its_head(tmp_path: Path) -> None:
