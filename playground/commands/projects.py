@@ -154,7 +154,7 @@ def new_project(name: str) -> Place:
     """Return where a project lies, or where one of this name is to be made.
 
     Raises:
-        ProjectError: When it is no folder and no possible name.
+        ProjectError: When it is no possible name, or a folder that holds something else.
     """
     from playground.workspace.library import default_library  # noqa: PLC0415  # brings NumPy
     from playground.workspace.naming import checked_name  # noqa: PLC0415
@@ -163,7 +163,7 @@ def new_project(name: str) -> Place:
     if found is not None:
         return found
     if _is_path(name):
-        return Place(name, _folder(name), "folder", new=True)
+        return Place(name, new_folder(name), "folder", new=True)
     try:
         checked_name(name)
     except ProjectError as error:
@@ -173,7 +173,7 @@ def new_project(name: str) -> Place:
     return Place(name, default_library().root / name, "own", new=True)
 
 
-def new_folder(path: Path) -> Path:
+def new_folder(path: str | Path) -> Path:
     """Return a folder that is to be written, if nothing is there yet.
 
     Raises:
@@ -182,7 +182,9 @@ def new_folder(path: Path) -> Path:
     folder = _folder(str(path))
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise ProjectError(
-            f"{folder.name!r} is there already.", remedy="Give a new or an empty folder.", project=folder.name
+            f"{folder.name or str(folder)!r} is there already.",
+            remedy="Give a new or an empty folder.",
+            project=folder.name,
         )
     return folder
 

@@ -184,6 +184,16 @@ def test_a_mistake_is_one_line_with_the_remedy_and_makes_nothing(
     assert [path.name for path in Path("full").iterdir()] == ["letter.txt"]
 
 
+@pytest.mark.parametrize(("folder", "name"), [("./full", "'full'"), ("/", "'/'")])
+def test_a_folder_of_other_files_is_refused_before_anything_is_read(
+    folder: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("full/letter.txt", "Dear Bob")
+    code, out, err = run(folder, write("a.md", "Words."), "missing.txt", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err == f"Error: {name} is there already. Give a new or an empty folder.\n"
+
+
 def test_a_folder_is_made_or_changed_as_well_as_an_own_project(capsys: pytest.CaptureFixture[str]) -> None:
     run("./notes", write("a.md", "Words."), "--scope", "user_id=ada", "--scope", "agent_id=x", capsys=capsys)
     write("notes/LICENSE", "MIT")
