@@ -17,8 +17,7 @@ import altair as alt
 from playground.charts import map as record_map
 from playground.charts import sources, waterfall
 from playground.charts.evaluation_specs import evaluation_grid_spec, evaluation_steps_spec, recall_spec
-from playground.charts.spec_parts import descriptions, framed, only, rows_chart, slot, text
-from playground.views.palette import CHART_SLOTS
+from playground.charts.spec_parts import descriptions, framed, only, ringed, rows_chart, slot, text
 
 __all__ = ["BUILDERS", "main"]
 
@@ -30,7 +29,6 @@ def waterfall_spec() -> dict[str, Any]:
         "x0:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[0, {"expr": f"width-{waterfall.NUMBERS}"}])
     )
     y = alt.Y("y0:Q", axis=None, scale=alt.Scale(domain=[0, waterfall.ROWS], range=[0, waterfall.HEIGHT]))
-    described = alt.Description("description:N")
     links = (
         base.transform_filter(only("link"))
         .mark_rule(strokeWidth=1)
@@ -39,14 +37,7 @@ def waterfall_spec() -> dict[str, Any]:
     bars = (
         base.transform_filter(only("bar"))
         .mark_bar(size=waterfall.BAR_HEIGHT, cornerRadius=2, orient="horizontal")
-        .encode(
-            x=x,
-            x2="x1:Q",
-            y=y,
-            color=slot("slot"),
-            description=described,
-            tooltip=alt.Tooltip("description:N", title=" "),
-        )
+        .encode(x=x, x2="x1:Q", y=y, color=slot("slot"), **descriptions())
     )
     named = base.transform_filter(only("row"))
     names = text(named, "name", align="left").encode(x=alt.value(-waterfall.GUTTER), y=y, color=slot("quiet"))
@@ -118,9 +109,7 @@ def map_spec() -> dict[str, Any]:
         .encode(
             x=x,
             y=y,
-            stroke=alt.Stroke("slot:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None),
-            fill=alt.Fill("slot:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None),
-            fillOpacity=alt.FillOpacity("filled:Q", scale=None, legend=None),
+            **ringed(),
             opacity=alt.Opacity("tone:Q", scale=None, legend=None),
             size=alt.Size("size:Q", scale=None, legend=None),
             **descriptions(),
@@ -137,7 +126,7 @@ def map_spec() -> dict[str, Any]:
     size = record_map.LABEL_SIZE
     ranks = ranked.mark_text(align="left", dx=record_map.RANK_OFFSET, fontSize=size, fontWeight=600)
     name = asked.mark_text(dy=record_map.NAME_OFFSET, fontSize=size, fontWeight=600)
-    labels = [text.encode(x=x, y=y, text=alt.Text("label:N"), color=slot("slot")) for text in (ranks, name)]
+    labels = [words.encode(x=x, y=y, text=alt.Text("label:N"), color=slot("slot")) for words in (ranks, name)]
     return framed(points, *marks, *labels, height=height)
 
 
@@ -154,8 +143,8 @@ BUILDERS: dict[str, Callable[[], dict[str, Any]]] = {
 def main() -> None:
     """Write every specification beside this module."""
     for name, build in BUILDERS.items():
-        text = json.dumps(build(), ensure_ascii=False, indent=1)
-        Path(__file__).with_name(f"{name}.vl.json").write_text(text + "\n", encoding="utf-8")
+        spec = json.dumps(build(), ensure_ascii=False, indent=1)
+        Path(__file__).with_name(f"{name}.vl.json").write_text(spec + "\n", encoding="utf-8")
 
 
 def _centred(length: float, room: str, unit: str) -> alt.Scale:

@@ -7,8 +7,17 @@ from typing import Any
 import altair as alt
 
 from playground.charts import evaluation_grid, evaluation_steps, recall
-from playground.charts.spec_parts import descriptions, framed, only, pixel_y, rows_chart, slot, text, unit_x
-from playground.views.palette import CHART_SLOTS
+from playground.charts.spec_parts import (
+    descriptions,
+    framed,
+    only,
+    pixel_y,
+    ringed,
+    rows_chart,
+    slot,
+    text,
+    unit_x,
+)
 
 __all__ = ["evaluation_grid_spec", "evaluation_steps_spec", "recall_spec"]
 
@@ -98,9 +107,7 @@ def recall_spec() -> dict[str, Any]:
     points = measured.mark_point(size=recall.SIZE, strokeWidth=1.5, opacity=1).encode(
         x=x,
         y=y,
-        stroke=alt.Stroke("slot:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None),
-        fill=alt.Fill("slot:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None),
-        fillOpacity=alt.FillOpacity("filled:Q", scale=None, legend=None),
+        **ringed(),
         shape=shape,
         **descriptions(),
     )
@@ -115,7 +122,7 @@ def recall_spec() -> dict[str, Any]:
         points,
         keys,
         names.encode(x=x, y=y, color=slot("quiet")),
-        *(text.encode(x=alt.value(0), y=y, color=slot("quiet")) for text in (shares, unit)),
+        *(words.encode(x=alt.value(0), y=y, color=slot("quiet")) for words in (shares, unit)),
         limits.encode(x=x, y=y, color=slot("quiet")),
         height=recall.HEIGHT,
     )

@@ -8,7 +8,18 @@ import altair as alt
 
 from playground.views.palette import CHART_SLOTS
 
-__all__ = ["FONT_SIZE", "descriptions", "framed", "only", "pixel_y", "rows_chart", "slot", "text", "unit_x"]
+__all__ = [
+    "FONT_SIZE",
+    "descriptions",
+    "framed",
+    "only",
+    "pixel_y",
+    "ringed",
+    "rows_chart",
+    "slot",
+    "text",
+    "unit_x",
+]
 
 FONT_SIZE = 12.5  # px
 
@@ -39,6 +50,16 @@ def descriptions() -> dict[str, Any]:
 def slot(field: str) -> alt.Color:
     """Colour by slot name; no range, so that the page's theme fills it and recolours it live."""
     return alt.Color(f"{field}:N", scale=alt.Scale(domain=CHART_SLOTS), legend=None)
+
+
+def ringed() -> dict[str, Any]:
+    """Colour a ring by its row's slot, and fill it as far as the row says."""
+    colours = alt.Scale(domain=CHART_SLOTS)
+    return {
+        "stroke": alt.Stroke("slot:N", scale=colours, legend=None),
+        "fill": alt.Fill("slot:N", scale=colours, legend=None),
+        "fillOpacity": alt.FillOpacity("filled:Q", scale=None, legend=None),
+    }
 
 
 def only(mark: str) -> str:
