@@ -14,14 +14,13 @@ import numpy as np
 
 from playground.compiler.manifest import ContextManifest
 from playground.compiler.values import KINDS, Kind, SourceResult
-from playground.escaping import replace_surrogates
 from playground.retrieval.index import Vectors
 from playground.retrieval.projection import Plane, Points, principal_plane
 from playground.views.direction import isolated, without_overrides
 from playground.views.map_records import MapRecord, chosen_of, map_records, ranks_of, selected_of
 from playground.views.palette import Slot
 from playground.views.record_key import record_key
-from playground.views.record_text import TITLE_LENGTH, flatten
+from playground.views.record_text import title_line
 from playground.views.words import KIND_LABELS, KIND_NOUNS, Sentence, count, joined, marked, percent, plural
 from playground.workspace import Project
 
@@ -198,7 +197,7 @@ def _question_point(project: Project, question: str, place: tuple[float, float])
 
 
 def _title(text: str) -> str:
-    return without_overrides(" ".join(flatten(replace_surrogates(text), TITLE_LENGTH).split()))
+    return without_overrides(title_line(text))
 
 
 def _kinds(records: Sequence[MapRecord], known: set[int], points: Sequence[MapPoint]) -> tuple[MapKind, ...]:

@@ -14,7 +14,7 @@ from math import log
 from playground.evaluation.recall_report import GroupRecall, RecallReport
 from playground.retrieval.search import SearchMode
 from playground.views.direction import without_overrides
-from playground.views.record_text import TITLE_LENGTH, flatten
+from playground.views.record_text import title_line
 from playground.views.words import count, percent, plural
 
 __all__ = ["RecallCurve", "RecallPoint", "RecallTick", "RecallView", "recall_view", "recall_views"]
@@ -93,7 +93,7 @@ def _views(report: RecallReport) -> Iterator[tuple[str, RecallView]]:
         yield (
             project,
             RecallView(
-                title=": ".join(_plain(name) for name in names if name),
+                title=": ".join(without_overrides(title_line(name)) for name in names if name),
                 caption=_caption(rows, report.token_limits),
                 ticks=ticks,
                 curves=tuple(_curves(rows, report.token_limits)),
@@ -137,7 +137,3 @@ def _ticks(limits: Sequence[int]) -> tuple[RecallTick, ...]:
 def _place(limit: int, limits: Sequence[int]) -> float:
     span = log(limits[-1] / limits[0])
     return log(limit / limits[0]) / span if span else 0.5
-
-
-def _plain(name: str) -> str:
-    return without_overrides(" ".join(flatten(name, TITLE_LENGTH).split()))

@@ -23,7 +23,7 @@ from playground.working_memory.snapshot import WorkingMemorySnapshot
 if TYPE_CHECKING:
     from playground.workspace import RecordLabel
 
-__all__ = ["PLAIN_KINDS", "Labels", "RecordText", "RecordTexts", "flatten", "record_texts"]
+__all__ = ["PLAIN_KINDS", "Labels", "RecordText", "RecordTexts", "flatten", "record_texts", "title_line"]
 
 Labels = Callable[[str, str], "RecordLabel"]
 """Title, origin and part of a record, by source and record id."""
@@ -83,6 +83,11 @@ def flatten(text: str, length: int = BODY_LENGTH) -> str:
     return shortened("\n".join(line for line in lines if line), length, more=len(text) > len(cut))
 
 
+def title_line(text: str) -> str:
+    """Return a text as a title: one line of at most ``TITLE_LENGTH`` without Markdown marks."""
+    return " ".join(flatten(replace_surrogates(text), TITLE_LENGTH).splitlines())
+
+
 def _told_apart(texts: dict[tuple[str, str], RecordText], labels: Labels) -> dict[tuple[str, str], RecordText]:
     """Add the part to titles that several records have."""
     times = Counter(text.title for text in texts.values())
@@ -98,7 +103,7 @@ def _record_text(pair: tuple[str, str], kind: EntryKind, text: str, label: Recor
     body = flatten(replace_surrogates(text))
     title, part, origin = map(replace_surrogates, (" ".join(label.title.split()), label.part, label.origin))
     if body and (kind in PLAIN_KINDS or not title):
-        title = " ".join(flatten(body, TITLE_LENGTH).splitlines())
+        title = title_line(body)
     else:
         first, _, rest = body.partition("\n")
         body = rest if first.casefold() == title.casefold() and rest else body  # the card has it as its title
