@@ -1,12 +1,9 @@
-"""What is asked before a memory is forgotten, and what came of it; and taking other items out."""
+"""What is asked before a memory is forgotten, and what came of it."""
 
 from __future__ import annotations
 
-import pytest
-
 from playground.errors import StaleRevisionError
 from playground.views.memory_notices import forget_question, forgotten_notice, revised_notice, stale_notice
-from playground.views.removal import REMOVABLE, removal_of, removed_notice
 from playground.workspace import load_sample
 from playground.workspace.memories import Forgetting, remember_memory, revise_memory
 
@@ -61,26 +58,3 @@ def test_a_stale_form_says_whose_turn_it_was() -> None:
     words = _words(stale_notice(error).sentence)
     assert "opened at revision 2; somebody has written revision 4" in words
     assert "3" in _words(revised_notice(3).sentence)
-
-
-@pytest.mark.parametrize(
-    ("table", "label", "words"),
-    [
-        (REMOVABLE[0], "Remove the document", "chunk"),
-        (REMOVABLE[1], "Remove the chat", "with all its"),
-        (REMOVABLE[2], "Remove the skill", "with its resources"),
-    ],
-)
-def test_a_removal_says_what_goes_with_the_item(table: str, label: str, words: str) -> None:
-    bank = load_sample("bank-support")
-    rows = {
-        REMOVABLE[0]: bank.documents[0].id,
-        REMOVABLE[1]: f"{bank.chats[0].chat_id}#0",
-        REMOVABLE[2]: bank.skills[0].id,
-    }
-    wanted = removal_of(bank, table, rows[table], sample=True)
-    assert wanted.label == label
-    assert words in _words(wanted.question)
-    assert "the sample keeps it" in _words(wanted.question)
-    assert wanted.id == rows[table].removesuffix("#0")
-    assert wanted.title in _words(removed_notice(wanted).sentence)
