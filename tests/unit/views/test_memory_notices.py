@@ -57,4 +57,6 @@ def test_a_stale_form_says_whose_turn_it_was() -> None:
     error = StaleRevisionError(record_id="m", expected_revision=2, actual_revision=4)
     words = _words(stale_notice(error).sentence)
     assert "opened at revision 2; somebody has written revision 4" in words
-    assert "3" in _words(revised_notice(3).sentence)
+    assert _words(revised_notice(3).sentence) == (
+        "It is at revision 3 now; the revisions before are in its history."
+    )

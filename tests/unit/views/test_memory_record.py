@@ -88,14 +88,15 @@ def test_a_long_history_is_cut_and_the_rest_is_counted() -> None:
     [
         ({}, ""),
         ({"expires_at": NOW + 1}, ""),
-        ({"expires_at": NOW}, "expired"),
-        ({"valid_from": NOW + 1}, "not valid yet"),
-        ({"valid_to": NOW}, "not valid any more"),
+        ({"valid_from": NOW, "valid_to": NOW + 1}, ""),
+        ({"expires_at": NOW}, "It has expired: no recall finds it."),
+        ({"valid_from": NOW + 1}, "It is not valid yet: no recall finds it until then."),
+        ({"valid_to": NOW}, "It is not valid any more: no recall finds it."),
     ],
 )
 def test_what_recall_passes_over_says_why(fields: dict[str, Any], words: str) -> None:
     view = _view(_revision(**fields))
-    assert words in view.state
+    assert view.state == words
     assert bool(view.state) is not _revision(**fields).holds_at(NOW)
 
 
