@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +11,7 @@ from playground.memory.exchange import LoadedMemories, read_lines, replace_file
 from playground.memory.records import MemoryRecord
 from playground.values import RecordedValue, shown
 
-__all__ = ["MemoryLine", "read_memories_jsonl", "write_memories_jsonl"]
+__all__ = ["MemoryLine", "memory_lines", "read_memories_jsonl", "write_memories_jsonl"]
 
 
 class MemoryLine(RecordedValue):
@@ -29,7 +29,12 @@ def write_memories_jsonl(records: Iterable[MemoryRecord], path: str | Path) -> N
     Raises:
         OSError: When the file cannot be written.
     """
-    replace_file(Path(path), (f"{MemoryLine(memory=record).to_json()}\n".encode() for record in records))
+    replace_file(Path(path), memory_lines(records))
+
+
+def memory_lines(records: Iterable[MemoryRecord]) -> Iterator[bytes]:
+    """Yield the lines of such a file, each with its end."""
+    return (f"{MemoryLine(memory=record).to_json()}\n".encode() for record in records)
 
 
 def read_memories_jsonl(path: str | Path) -> LoadedMemories:

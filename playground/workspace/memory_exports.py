@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from playground.errors import ProjectError
-from playground.memory.jsonl import MemoryLine
+from playground.memory.jsonl import memory_lines
 from playground.memory.markdown_folder import write_memories_folder
 from playground.workspace.archive import pack_files
 from playground.workspace.project import Project
@@ -16,7 +16,7 @@ __all__ = ["memories_as_jsonl", "memories_as_markdown"]
 
 def memories_as_jsonl(project: Project) -> bytes:
     """Return all memories with all their revisions, one memory a line. O(bytes)."""
-    return "".join(f"{MemoryLine(memory=record).to_json()}\n" for record in project.memories).encode()
+    return b"".join(memory_lines(project.memories))
 
 
 def memories_as_markdown(project: Project) -> bytes:
