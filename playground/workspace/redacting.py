@@ -30,7 +30,8 @@ SUFFIXES = frozenset({".zip", ".npz", ".json", ".jsonl", ".md", ".txt", ".csv", 
 _ARCHIVE = b"PK\x03\x04"  # what archives begin with
 DEPTH = 3  # archives inside archives
 _DROPPED: Any = object()
-_REVISIONS = ("revision", "revisions", "recordedAt", "recorded_at")
+_REVISIONS = ("revision", "revisions")
+_RECORDED = ("recordedAt", "recorded_at")
 _TOMBSTONE = ("forgottenAt", "forgotten_at")
 _IN_BLOCK = r'(<record source="[^"]*" kind="memory" id="(?:{ids})"[^>]*>\n).*?(\n</record>)'
 _NO_DIGEST = "sha256:" + "0" * 64
@@ -150,10 +151,10 @@ class Redaction:
             return False
         if any(field in value for field in _TOMBSTONE):
             return False
-        if any(isinstance(value.get(field), dict | list) for field in _REVISIONS[:2]):
+        if any(isinstance(value.get(field), dict | list) for field in _REVISIONS):
             return True
         return "text" in value and (
-            any(field in value for field in _REVISIONS) or (bare and "title" not in value)
+            any(field in value for field in (*_REVISIONS, *_RECORDED)) or (bare and "title" not in value)
         )
 
     def _is_forgotten(self, identifier: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import json
 import re
@@ -13,6 +12,7 @@ from contextlib import suppress
 import numpy as np
 
 from playground.escaping import escape_attribute, escape_text, one_line, replace_forbidden
+from playground.retrieval.embedding_cache import vector_key
 
 __all__ = ["FORGOTTEN", "Traces"]
 
@@ -44,7 +44,7 @@ class Traces:
 
     def __init__(self, texts: Iterable[str] = (), *, keys: Iterable[bytes] = ()) -> None:
         given = tuple(dict.fromkeys(texts))
-        self.keys = frozenset({*keys, *map(_key, given)})
+        self.keys = frozenset({*keys, *map(vector_key, given)})
         self._digests = frozenset(key.hex()[:DIGEST_DIGITS] for key in self.keys)
         plain = {text: _plain(text) for text in given}
         self._short = _alone([form for form in plain.values() if 0 < len(form) < SHORT])
@@ -130,10 +130,6 @@ class Traces:
     def _begins_one(self, beginning: str) -> bool:
         place = bisect_left(self._sorted, beginning)
         return place < len(self._sorted) and self._sorted[place].startswith(beginning)
-
-
-def _key(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _alone(texts: Sequence[str]) -> re.Pattern[str] | None:
