@@ -15,7 +15,7 @@ from playground.workspace.embedding import embedded_texts
 
 __all__ = ["told_additions", "told_files", "told_project", "told_vectors", "told_warnings"]
 
-NAMES_SHOWN = 3  # files that a line names; the rest is counted
+NAMES_SHOWN = 3  # files or memories that a line names; the rest is counted
 
 
 def told_files(found: Sequence[Found]) -> Iterator[str]:
@@ -25,8 +25,7 @@ def told_files(found: Sequence[Found]) -> Iterator[str]:
         kind: str = "a project" if one.form == "project" else one.kind
         groups.setdefault((kind, one.rule), []).append(one.name)
     for (kind, rule), names in groups.items():
-        more = [f"{len(names) - NAMES_SHOWN:,} more"] if len(names) > NAMES_SHOWN else []
-        yield f"{joined([*names[:NAMES_SHOWN], *more])}: {kind} ({rule})"
+        yield f"{_first_of(names)}: {kind} ({rule})"
 
 
 def told_additions(
@@ -79,7 +78,7 @@ def told_warnings(name: str, material: Material, outcome: Outcome, project: Proj
     if stayed := outcome.forgotten:
         were = "was" if len(stayed) == 1 else "were"
         memories = plural(len(stayed), ("memory", "memories"))
-        yield f"{memories} {were} forgotten here before, and not brought back: {_ids(stayed)}."
+        yield f"{memories} {were} forgotten here before, and not brought back: {_first_of(stayed)}."
     here = {record.id for record in project.memories}
     if gone := [identifier for identifier in material.recorded.forgotten if identifier in here]:
         yield (
@@ -88,6 +87,6 @@ def told_warnings(name: str, material: Material, outcome: Outcome, project: Proj
         )
 
 
-def _ids(ids: Sequence[str]) -> str:
-    more = [f"{len(ids) - NAMES_SHOWN:,} more"] if len(ids) > NAMES_SHOWN else []
-    return joined([*ids[:NAMES_SHOWN], *more])
+def _first_of(names: Sequence[str]) -> str:
+    more = [f"{len(names) - NAMES_SHOWN:,} more"] if len(names) > NAMES_SHOWN else []
+    return joined([*names[:NAMES_SHOWN], *more])

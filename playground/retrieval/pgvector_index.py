@@ -204,7 +204,7 @@ class PgVectorIndex:
             Hierarchical Navigable Small World graphs, https://arxiv.org/abs/1603.09320. Defaults are those of
             pgvector.
         """
-        whole_number(m, "m"), whole_number(ef_construction, "ef_construction")
+        m, ef_construction = whole_number(m, "m"), whole_number(ef_construction, "ef_construction")
         if not (2 <= m <= 100 and 2 * m <= ef_construction <= 1_000):
             raise InvalidInputError(
                 f"m is {m}, ef_construction is {ef_construction}.",
