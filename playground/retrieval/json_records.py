@@ -24,6 +24,7 @@ __all__ = [
     "JsonRecord",
     "check_depth",
     "check_values",
+    "finite_json",
     "looks_like_records",
     "parse_json",
     "read_json_records",
@@ -109,7 +110,7 @@ def parse_json(name: str, text: str, where: str = "", *, remedy: str = _MAY_BE_T
     """
     check_values(name, text)
     try:
-        return json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+        return finite_json(text)
     except RecursionError:
         raise _too_deep(name, where) from None
     except ValueError as error:
@@ -118,6 +119,16 @@ def parse_json(name: str, text: str, where: str = "", *, remedy: str = _MAY_BE_T
             remedy=remedy,
             name=name,
         ) from None
+
+
+def finite_json(text: str) -> Any:
+    """Parse JSON in which every number is finite, as those of other languages write it.
+
+    Raises:
+        ValueError: When it is no JSON, or holds ``NaN``, ``Infinity`` or a number too large for a float.
+        RecursionError: When it nests deeper than Python reads.
+    """
+    return json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
 
 
 def check_values(name: str, text: str) -> None:

@@ -8,8 +8,6 @@ References:
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -17,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playground.errors import InvalidInputError
+from playground.retrieval.json_records import finite_json
 from playground.values import shown
 
 __all__ = ["LeftOut", "canonical_message", "system_messages"]
@@ -201,15 +200,6 @@ def _parsed(arguments: Any) -> Any:
     if not isinstance(arguments, str):
         return arguments
     try:
-        return json.loads(arguments, parse_constant=_refuse, parse_float=_finite)
+        return finite_json(arguments)
     except (ValueError, RecursionError):
         return arguments
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _refuse(digits)
-
-
-def _refuse(digits: str) -> float:
-    raise ValueError(digits)

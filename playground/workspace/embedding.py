@@ -15,7 +15,7 @@ from playground.cancel import CancelToken
 from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.embedding import Embedder
 from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache, vector_key
-from playground.retrieval.index import UNIT_TOLERANCE, Vectors
+from playground.retrieval.index import Vectors, are_unit
 from playground.workspace.additions import with_vectors
 from playground.workspace.project import Project
 from playground.workspace.texts import all_texts
@@ -185,8 +185,7 @@ def _batches(
 
 
 def _sound(rows: Vectors, model_id: str) -> Vectors:
-    # Written so that NaN fails it too.
-    if not bool(np.all(np.abs(np.linalg.norm(rows, axis=1) - 1) < UNIT_TOLERANCE)):
+    if not are_unit(rows):
         raise EmbeddingUnavailableError(
             f"{model_id} gave a vector that is not finite or not of length 1.",
             remedy="Choose another model, or search lexically.",

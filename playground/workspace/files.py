@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from playground.errors import PlaygroundError, ProjectError
+from playground.retrieval.json_records import finite_json
 
 __all__ = ["ProjectFolder"]
 
@@ -133,16 +132,7 @@ class ProjectFolder:
 
     def _parsed(self, text: str, where: str) -> Any:
         try:
-            return json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+            return finite_json(text)
         except (ValueError, RecursionError) as error:
             reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
             raise self.error(f"{where} is not valid JSON: {reason}.") from None
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _refuse_number(digits)
-
-
-def _refuse_number(digits: str) -> float:
-    raise ValueError(f"{digits[:50]} is not a finite number")
