@@ -18,23 +18,15 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from playground import ContextManifest
-from playground.cli import main
 from playground.commands.projects import find_project
 from playground.errors import InvalidRequestError
 from playground.launch import app_script, app_url, can_open_browser, choose_port, streamlit_flags
 from playground.workspace import Project
 from playground.workspace.library import default_library
 from playground.workspace.samples import sample_folder
+from tests.command_line import run
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
 
 
 def demo(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:

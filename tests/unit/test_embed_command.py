@@ -19,7 +19,6 @@ import pytest
 import typer
 
 from playground.cancel import CancelToken
-from playground.cli import main
 from playground.commands.embedding import embed
 from playground.retrieval.embedding import MINILM_ID, Progress
 from playground.retrieval.embedding_cache import vector_key
@@ -28,6 +27,7 @@ from playground.retrieval.user_cache import cache_path
 from playground.workspace import load_project
 from playground.workspace.embedding import BATCH, embedded_texts
 from playground.workspace.samples import sample_folder
+from tests.command_line import run
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = 120
@@ -83,14 +83,6 @@ def folder(tmp_path: Path) -> Path:
     lines = (json.dumps({"id": f"d{at}", "text": f"Note {at}. {'word ' * at}"}) for at in range(DOCUMENTS))
     (folder / "documents.jsonl").write_text("\n".join(lines))
     return folder
-
-
-def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
 
 
 def start(folder: Path, log: Path) -> subprocess.Popen[str]:

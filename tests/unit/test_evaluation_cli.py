@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 
-from playground.cli import main
 from playground.evaluation import STRATEGIES, EvaluationReport, evaluate
 from playground.evaluation.report import CAVEAT, FIGURES
 from playground.evaluation.strategies import DESCRIPTIONS, LABELS
+from tests import command_line
 
-
-def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(("evaluate", *arguments))
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
+run = partial(command_line.run, "evaluate")
 
 
 def test_the_figures_are_printed_as_a_table_that_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from playground.cli import main
 from playground.memory.jsonl import read_memories_jsonl
 from playground.memory.markdown_folder import read_memories_folder
 from playground.retrieval.embedding_cache import EmbeddingCache, vector_key
@@ -20,6 +19,7 @@ from playground.workspace import Project, VectorTable, load_project, save_projec
 from playground.workspace.archive import pack_project
 from playground.workspace.library import default_library
 from playground.workspace.memories import remember_memory, revise_memory
+from tests.command_line import run
 
 SECRET, OLD_SECRET, KEPT = "Ada owes Bob 500 crowns.", "Ada owes Bob 40 crowns.", "Ada likes tea."
 VECTORS = np.random.default_rng(1).normal(size=(3, 16)).astype(np.float32)
@@ -47,14 +47,6 @@ def project() -> Project:
     with closing(EmbeddingCache(cache_path())) as cache:
         cache.put("m", "sha256:0", [(vector_key(text), row) for text, row in zip(texts, VECTORS, strict=True)])
     return second.with_parts(vectors=table)
-
-
-def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
 
 
 def all_bytes(*folders: Path) -> bytes:

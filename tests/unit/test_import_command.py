@@ -10,11 +10,11 @@ import sys
 import zipfile
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from playground.cli import main
 from playground.digests import text_digest
 from playground.memory import MemoryRecord, MemoryRevision, SqlMemoryStore
 from playground.memory.jsonl import write_memories_jsonl
@@ -24,8 +24,10 @@ from playground.workspace import Project, load_project
 from playground.workspace.archive import pack_project
 from playground.workspace.library import default_library
 from playground.workspace.memory_exports import memories_as_markdown
+from tests import command_line
 from tests.postgres import PostgresServer
 
+run = partial(command_line.run, "import")
 ADA, BOB = MemoryScope(user_id="ada"), MemoryScope(user_id="bob")
 SKILL = "---\nname: pay\ndescription: Pays bills.\n---\nPay."
 
@@ -36,14 +38,6 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-
-
-def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(["import", *arguments])
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
 
 
 def mine() -> Project:

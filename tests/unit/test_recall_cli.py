@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from playground.cli import main
 from playground.evaluation.recall import measure_recall
 from playground.evaluation.recall_report import RecallReport
 from playground.workspace import Project, load_sample, save_project
+from tests import command_line
+
+run = partial(command_line.run, "recall")
 
 
 @pytest.fixture(scope="module")
@@ -18,14 +21,6 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bank with three of its questions, as a project folder."""
     bank: Project = load_sample("bank-support")
     return save_project(bank.with_parts(scenarios=bank.scenarios[:3]), tmp_path_factory.mktemp("few") / "bank")
-
-
-def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(("recall", *arguments))
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
 
 
 def test_the_figures_are_printed_as_a_table_that_explains_itself(
