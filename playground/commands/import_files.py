@@ -13,7 +13,7 @@ from playground.errors import DocumentError, InvalidInputError
 if TYPE_CHECKING:
     from playground.workspace.material_kinds import MaterialKind
 
-__all__ = ["Found", "contents", "find_files"]
+__all__ = ["Found", "contents", "find_files", "unreadable"]
 
 Form = Literal[
     "", "exported lines", "exported file", "exported folder", "exported archive", "skill", "skills", "project"
@@ -62,7 +62,7 @@ def find_files(
             else:
                 places = [(path.name, path)]
         except OSError as error:
-            errors.append(_unreadable(str(path), error))
+            errors.append(unreadable(str(path), error))
             continue
         for name, place in places:
             try:
@@ -79,6 +79,14 @@ def contents(found: Iterable[Found], errors: list[DocumentError]) -> Iterator[tu
             yield one.name, _content(one.name, one.path)
         except DocumentError as error:
             errors.append(error)
+
+
+def unreadable(name: str, error: OSError | ValueError) -> DocumentError:
+    """Return the error of a file that the disk does not give."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return DocumentError(
+        f"{name} cannot be read: {reason}.", remedy="Check its path and its rights.", name=name
+    )
 
 
 def _told(name: str, path: Path, kind: MaterialKind | None) -> Found:
@@ -141,11 +149,4 @@ def _content(name: str, path: Path) -> bytes:
         check_size(name, status.st_size)
         return path.read_bytes()
     except (OSError, ValueError) as error:  # a NUL in the path
-        raise _unreadable(name, error) from error
-
-
-def _unreadable(name: str, error: OSError | ValueError) -> DocumentError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return DocumentError(
-        f"{name} cannot be read: {reason}.", remedy="Check its path and its rights.", name=name
-    )
+        raise unreadable(name, error) from error

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from playground.commands.import_files import Found
+from playground.commands.import_files import Found, unreadable
 from playground.concurrency import run_sync
 from playground.errors import DocumentError, InvalidRequestError
 from playground.memory import MemoryRecord, SqlMemoryStore
@@ -70,12 +70,7 @@ def read_recorded(found: Iterable[Found], *, store: str | None, scope: MemorySco
         try:
             read = _WITH_HISTORY[one.form](one.path)
         except OSError as error:
-            reason = error.strerror or type(error).__name__
-            errors.append(
-                DocumentError(
-                    f"{one.name} cannot be read: {reason}.", remedy="Check its rights.", name=one.name
-                )
-            )
+            errors.append(unreadable(one.name, error))
             continue
         (records if one.form == "exported lines" else edited).extend(read.records)
         errors += read.problems

@@ -16,6 +16,7 @@ from playground.scope import MemoryScope
 from playground.sources import ChatRecord, Skill, SkillRegistry
 from playground.sources.chat_files import load_chats
 from playground.sources.skill_archives import load_skills
+from playground.sources.skill_files import read_skill
 from playground.workspace import Project
 from playground.workspace.additions import (
     Addition,
@@ -158,13 +159,15 @@ def _skill_folders(found: Iterable[Found]) -> tuple[list[Skill], list[DocumentEr
     skills: list[Skill] = []
     problems: list[DocumentError] = []
     for one in found:
-        whole = one.form == "skills"
         try:
-            registry = SkillRegistry.from_folder(one.path if whole else one.path.resolve().parent)
-        except InvalidInputError as error:
+            if one.form == "skill":
+                skills.append(read_skill(one.path.resolve()))
+            else:
+                registry = SkillRegistry.from_folder(one.path)
+                skills += registry.list()
+                problems += registry.problems
+        except DocumentError as error:
+            problems.append(error)
+        except InvalidInputError as error:  # the folder has gone
             problems.append(DocumentError(error.problem, remedy=error.remedy, name=one.name))
-            continue
-        name = one.path.resolve().name
-        skills += [skill for skill in registry.list() if whole or skill.folder == one.path.resolve()]
-        problems += [error for error in registry.problems if whole or error.name.startswith(f"{name}/")]
     return skills, problems

@@ -11,7 +11,7 @@ from typing import Any
 from playground.errors import DocumentError, InvalidInputError
 from playground.sources.skill_text import REPLACED, Skill, parse_skill, skill_of_record
 
-__all__ = ["RESOURCE_BYTES", "SKILL_BYTES", "SKILL_FILE", "SkillRegistry"]
+__all__ = ["RESOURCE_BYTES", "SKILL_BYTES", "SKILL_FILE", "SkillRegistry", "read_skill"]
 
 SKILL_FILE = "SKILL.md"
 SKILL_BYTES = 1_000_000  # largest SKILL.md; a body must fit a model call
@@ -50,7 +50,7 @@ class SkillRegistry:
         skills, problems = [], []
         for path in sorted(root.glob(f"*/{SKILL_FILE}")):
             try:
-                skills.append(_read_skill(path, root))
+                skills.append(read_skill(path.parent))
             except DocumentError as error:
                 problems.append(error)
         return cls(skills, problems=problems)
@@ -124,7 +124,14 @@ class SkillRegistry:
         return replace(skill, id=f"{skill.id}-{number}", issues=(*skill.issues, issue))
 
 
-def _read_skill(path: Path, root: Path) -> Skill:
+def read_skill(folder: Path) -> Skill:
+    """Read the skill of one folder.
+
+    Raises:
+        DocumentError: When its SKILL.md cannot be read, is too large, or is a link that leads out of the folder
+            above.
+    """
+    path, root = folder / SKILL_FILE, folder.parent
     name = f"{path.parent.name}/{SKILL_FILE}".encode("utf-8", "replace").decode()
     try:
         if not path.resolve().is_relative_to(root.resolve()):

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.errors import InvalidInputError
+from playground.errors import DocumentError, InvalidInputError
 from playground.sources import Skill, SkillRegistry
+from playground.sources.skill_files import SKILL_BYTES, read_skill
 from playground.sources.skill_text import parse_skill
 
 GOOD = """---
@@ -95,6 +96,17 @@ def test_a_folder_gives_its_skills_by_id(folder: Path) -> None:
     assert registry.get("unknown") is None
     with pytest.raises(InvalidInputError):
         registry.trigger("unknown")
+
+
+def test_one_folder_gives_its_skill_or_says_what_is_wrong_with_it(folder: Path) -> None:
+    (registered,) = SkillRegistry.from_folder(folder).list()
+    assert read_skill(folder / "release-notes") == registered
+    (folder / "large").mkdir()
+    (folder / "large" / "SKILL.md").write_bytes(bytes(SKILL_BYTES + 1))
+    with pytest.raises(DocumentError, match="has 1,000,001 bytes"):
+        read_skill(folder / "large")
+    with pytest.raises(DocumentError, match="is no regular file"):
+        read_skill(folder / "missing")
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
