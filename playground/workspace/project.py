@@ -54,16 +54,6 @@ _CHUNKERS = {
     "blocks": chunk_blocks,
     "semantic": chunk_semantic,
 }
-_SECTIONS = {
-    "goal": "goal",
-    "constraint": "constraint",
-    "task": "task",
-    "decision": "decision",
-    "question": "open question",
-    "attempt": "attempt",
-    "hypothesis": "hypothesis",
-    "observation": "observation",
-}
 # What is built once a project, and the parts that it is built from.
 _BUILT = {
     "chunk_words": ("corpus",),
@@ -254,8 +244,7 @@ class Project:
             case "skills":
                 return skill_label(record_id, self._skills_by_id)
             case "working-memory":
-                section = record_id.partition("/")[0]
-                return RecordLabel(origin=_SECTIONS.get(section, section))
+                return RecordLabel(origin=record_id.partition("/")[0])
         return RecordLabel()
 
     @cached_property

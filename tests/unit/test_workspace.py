@@ -187,6 +187,8 @@ def test_labels_say_what_a_record_is(bank: Project) -> None:
     assert bank.label("transcript", "chat-2026-07-19#1").part == "assistant message 2"
     assert bank.label("skills", "body/stolen-cards").origin == "loaded skill"
     assert bank.label("working-memory", "task/verify").origin == "task"
+    assert bank.label("working-memory", "question/answered").origin == "question"
+    assert bank.label("working-memory", "goal").origin == "goal"
 
 
 @pytest.mark.parametrize("source", ["rag", "memory", "transcript", "skills", "working-memory", "other"])
