@@ -67,17 +67,15 @@ class Place:
         from playground.workspace import load_project  # noqa: PLC0415  # brings NumPy
         from playground.workspace.folder_exchange import held  # noqa: PLC0415
         from playground.workspace.library import default_library  # noqa: PLC0415
+        from playground.workspace.project_folders import faults_told  # noqa: PLC0415
         from playground.workspace.saving import write_held  # noqa: PLC0415
 
         if self.kind == "own":
             return default_library().change(self.given, change)
-        try:
-            with held(self.folder):
-                before = load_project(self.folder)
-                after = change(before)
-                return before if after is before else write_held(self.folder, after)
-        except OSError as error:
-            raise self._unwritable(error) from error
+        with faults_told(self.folder.name, "written"), held(self.folder):
+            before = load_project(self.folder)
+            after = change(before)
+            return before if after is before else write_held(self.folder, after)
 
     def create(self, project: Project) -> Project:
         """Write a project where nothing is yet.
@@ -104,14 +102,16 @@ class Place:
         from playground.workspace.folder_exchange import held  # noqa: PLC0415
         from playground.workspace.forgetting import forget_everywhere  # noqa: PLC0415
         from playground.workspace.library import default_library  # noqa: PLC0415
+        from playground.workspace.project_folders import faults_told  # noqa: PLC0415
 
         if self.kind == "own":
             return default_library().forget(self.given, record_ids, now=now)
-        try:
-            with held(self.folder), closing(EmbeddingCache(cache_path())) as cache:
-                return forget_everywhere(self.folder, record_ids, now=now, cache=cache)
-        except OSError as error:
-            raise self._unwritable(error) from error
+        with (
+            faults_told(self.folder.name, "written"),
+            held(self.folder),
+            closing(EmbeddingCache(cache_path())) as cache,
+        ):
+            return forget_everywhere(self.folder, record_ids, now=now, cache=cache)
 
     def _finish_forgetting(self) -> None:
         """Go on with a forget that was cut off, as the library does for own projects."""
@@ -119,14 +119,6 @@ class Place:
 
         if is_unfinished(self.folder, has_cache=True):
             self.forget((), now=0)  # nothing new is forgotten, so that no time is written
-
-    def _unwritable(self, error: OSError) -> ProjectError:
-        reason = error.strerror or type(error).__name__
-        return ProjectError(
-            f"The project {self.folder.name!r} cannot be written: {reason}.",
-            remedy="Check free space and rights, and try again.",
-            project=self.folder.name,
-        )
 
 
 def find_project(name: str) -> Place:

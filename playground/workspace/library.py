@@ -27,7 +27,7 @@ from playground.workspace.loading import load_project
 from playground.workspace.memories import Forgetting
 from playground.workspace.naming import NAME, checked_name
 from playground.workspace.project import Project
-from playground.workspace.project_folders import ProjectSummary, is_project, summary_of, told
+from playground.workspace.project_folders import ProjectSummary, faults_told, is_project, summary_of
 from playground.workspace.samples import is_sample
 from playground.workspace.saving import write_held
 
@@ -60,7 +60,7 @@ class ProjectLibrary:
         Raises:
             ProjectError: When the directory cannot be read.
         """
-        with told("", "read"):
+        with faults_told("", "read"):
             if not self.root.exists():
                 return ()
             # A project that a crash took away is put back, and one that was half removed goes.
@@ -84,7 +84,7 @@ class ProjectLibrary:
             ProjectError: When there is none of this name, or it is damaged.
         """
         path = self._path(name)
-        with told(name, "read"):
+        with faults_told(name, "read"):
             if self.root.is_dir():
                 tidy(path)
             self._check_there(path, or_soon=True)
@@ -100,7 +100,7 @@ class ProjectLibrary:
             ProjectError: When the folder cannot be read.
         """
         path = self._path(name)
-        with told(name, "read"):
+        with faults_told(name, "read"):
             try:
                 return read_folder(path, lambda: _stamp(path))
             except FileNotFoundError:
@@ -122,7 +122,7 @@ class ProjectLibrary:
             raise ProjectError(
                 f"{name} is the name of a sample project.", remedy="Choose another name.", project=name
             )
-        with told(name, "written"), held(path):
+        with faults_told(name, "written"), held(path):
             if path.exists():
                 raise ProjectError(
                     f"There is a project {name!r} already.", remedy="Choose another name.", project=name
@@ -144,7 +144,7 @@ class ProjectLibrary:
                 written without loss, or the disk refuses.
         """
         path = self._path(name)
-        with told(name, "written"), self._held(path):
+        with faults_told(name, "written"), self._held(path):
             before = load_project(path)
             after = change(before)
             if lost := {stone.id for stone in before.forgotten} - {stone.id for stone in after.forgotten}:
@@ -163,7 +163,7 @@ class ProjectLibrary:
             ProjectError: When there is no such project, or the disk refuses.
         """
         path = self._path(name)
-        with told(name, "removed"):
+        with faults_told(name, "removed"):
             self._check_there(path, or_soon=True)
             try:
                 self._finish_forgetting(path)
@@ -195,7 +195,7 @@ class ProjectLibrary:
                 the disk refuses; after the first step the memories are hidden all the same.
         """
         path = self._path(name)
-        with told(name, "written"), self._held(path), self._cache(cache) as vectors:
+        with faults_told(name, "written"), self._held(path), self._cache(cache) as vectors:
             return forget_everywhere(path, record_ids, now=now, cache=vectors)
 
     def keep_export(self, name: str, file_name: str, data: bytes) -> KeptExport:
@@ -212,7 +212,7 @@ class ProjectLibrary:
                 or the disk refuses.
         """
         path = self._path(name)
-        with told(name, "written"), self._held(path):
+        with faults_told(name, "written"), self._held(path):
             return keep_export(path, file_name, data)
 
     def exports(self, name: str) -> tuple[KeptExport, ...]:
@@ -222,7 +222,7 @@ class ProjectLibrary:
             ProjectError: When there is no such project, or it cannot be read.
         """
         path = self._path(name)
-        with told(name, "read"):
+        with faults_told(name, "read"):
             self._check_there(path, or_soon=True)
             return read_folder(path, lambda: kept_exports(path))
 
@@ -233,7 +233,7 @@ class ProjectLibrary:
             ProjectError: When there is no such project or file, or it cannot be read.
         """
         path = self._path(name)
-        with told(name, "read"):
+        with faults_told(name, "read"):
             self._check_there(path, or_soon=True)
             return read_folder(path, lambda: read_export(path, file_name))
 
@@ -244,7 +244,7 @@ class ProjectLibrary:
             ProjectError: When there is no such project or file, or the disk refuses.
         """
         path = self._path(name)
-        with told(name, "written"), self._held(path):
+        with faults_told(name, "written"), self._held(path):
             drop_export(path, file_name)
 
     def _path(self, name: str) -> Path:

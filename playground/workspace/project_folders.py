@@ -11,7 +11,7 @@ from playground.errors import PlaygroundError, ProjectError
 from playground.workspace.files import ProjectFolder
 from playground.workspace.folder_exchange import read_folder
 
-__all__ = ["ProjectSummary", "is_project", "summary_of", "told"]
+__all__ = ["ProjectSummary", "faults_told", "is_project", "summary_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def summary_of(path: Path) -> ProjectSummary:
 
 
 @contextmanager
-def told(name: str, done: str) -> Iterator[None]:
+def faults_told(name: str, done: str) -> Iterator[None]:
     """Raise what the disk refuses as an error about the project.
 
     Args:
