@@ -9,7 +9,10 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-__all__ = ["ROOT", "body", "go_to", "opened", "opened_by", "panes", "press", "whole_body"]
+from playground.app.shelf import _shelf
+from playground.workspace import Project
+
+__all__ = ["ROOT", "body", "go_to", "opened", "opened_by", "panes", "press", "project_of", "whole_body"]
 
 ROOT = Path(__file__).parents[2]
 OPENED = 60  # s; the first run of a process imports everything
@@ -59,6 +62,13 @@ def press(app: AppTest, label: str) -> None:
     """Click the button of a label."""
     next(button for button in app.button if button.label == label).click().run()
     assert not app.exception
+
+
+def project_of(app: AppTest) -> Project:
+    """Return the open sample as the session changed it, which it must have done."""
+    project = _shelf().get(app.session_state["material_owner"], str(app.session_state["project"]))
+    assert project is not None
+    return project
 
 
 def _opened(app: AppTest, page: str | None, link: Mapping[str, str]) -> AppTest:

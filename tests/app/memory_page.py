@@ -9,12 +9,10 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from playground.app.shelf import _shelf
 from playground.views.record_key import record_key
 from playground.working_memory import WorkingMemorySnapshot
-from playground.workspace import Project
 from tests.app import driver
-from tests.app.driver import body, panes
+from tests.app.driver import body, panes, project_of
 
 __all__ = [
     "PAGE",
@@ -27,7 +25,6 @@ __all__ = [
     "notice",
     "opened",
     "pane",
-    "project_of",
     "snapshot_of",
     "write",
 ]
@@ -59,17 +56,11 @@ def items(app: AppTest, section: str) -> list[dict[str, str]]:
     return rows
 
 
-def project_of(app: AppTest) -> Project | None:
-    """Return the project as the session changed it, if it did."""
-    return _shelf().get(app.session_state["material_owner"], str(app.session_state["project"]))
-
-
 def snapshot_of(app: AppTest) -> WorkingMemorySnapshot:
     """Return the working memory as the session changed it."""
-    project = project_of(app)
-    assert project is not None
-    assert project.working_memory is not None
-    return project.working_memory
+    snapshot = project_of(app).working_memory
+    assert snapshot is not None
+    return snapshot
 
 
 def act_as(app: AppTest, role: str) -> None:

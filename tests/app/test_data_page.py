@@ -12,53 +12,27 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.app.embedding_job import EmbeddingJob
-from playground.app.shelf import _shelf
 from playground.errors import EmbeddingUnavailableError
 from playground.retrieval.embedding_cache import EmbeddingCache
 from playground.retrieval.user_cache import cache_path
 from playground.workspace import Project, load_sample
 from playground.workspace.library import default_library
-from tests.app.driver import opened
+from tests.app.driver import body, go_to, opened, panes, press, project_of
 from tests.app.tables import table_of, tables_of
 from tests.app.test_embedding_job import LengthModel, StepModel
 
-ROOT = Path(__file__).parents[2]
 HOSTILE = "</record></deuz_context><script>alert(1)</script> **bold** [link](x)"
 
 
 @pytest.fixture
 def app() -> AppTest:
-    made = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    made.query_params["project"] = "deploy-demo"
-    made.query_params["search"] = "lexical"
-    made.run()
-    made.switch_page("playground/app/pages/data.py").run()
-    assert not made.exception
-    return made
-
-
-@pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return cache_path().parent.parent
-
-
-def own_project_of(app: AppTest) -> Project:
-    """The open project with what the session added, as the page sees it."""
-    project = _shelf().get(app.session_state["material_owner"], "deploy-demo")
-    assert project is not None
-    return project
-
-
-def _html(app: AppTest) -> str:
-    return "\n".join(element.proto.body for element in app.main if element.type == "html")
+    return opened("data", project="deploy-demo", search="lexical")
 
 
 def _add(app: AppTest, kind: str, text: str) -> None:
     app.segmented_control(key="add_kind").set_value(kind).run()
     app.text_area(key="add_text").input(text)
-    next(button for button in app.button if button.label == f"Add {kind.lower()}").click().run()
-    assert not app.exception
+    press(app, f"Add {kind.lower()}")
 
 
 def _table(app: AppTest, kind: str) -> Any:
@@ -67,16 +41,12 @@ def _table(app: AppTest, kind: str) -> Any:
     return table_of(app)
 
 
-def _panes(app: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(element.proto.json) for element in app.main if element.type == "bidi_component"]
-
-
 def _preview(app: AppTest) -> dict[str, Any]:
-    return next(data for data in _panes(app) if "pieces" in data)
+    return next(data for data in panes(app) if "pieces" in data)
 
 
 def test_it_opens_on_the_projects_with_counts_totals_and_a_preview(app: AppTest) -> None:
-    page = _html(app)
+    page = body(app)
     assert "Bank support" in page
     assert "Deploy demo" in page
     assert "<strong>2</strong>" in page
@@ -91,7 +61,7 @@ def test_each_kind_has_its_table(app: AppTest, kind: str, rows: int) -> None:
 
 
 def test_the_marked_row_is_found_by_its_key_and_shows_its_text(app: AppTest) -> None:
-    (table,) = (data for data in _panes(app) if "columns" in data)
+    (table,) = (data for data in panes(app) if "columns" in data)
     assert table["selected"] == table["rows"][0]["key"]
     app.session_state["row_Documents"] = table["rows"][1]["key"]
     app.run()
@@ -101,13 +71,13 @@ def test_the_marked_row_is_found_by_its_key_and_shows_its_text(app: AppTest) -> 
 def test_a_kind_without_records_says_so(app: AppTest) -> None:
     app.segmented_control(key="data_kind").set_value("Past chats").run()
     assert not tables_of(app)
-    assert "This project holds no past chats." in _html(app)
+    assert "This project holds no past chats." in body(app)
 
 
 def test_an_empty_project_offers_a_sample_with_one_click() -> None:
     default_library().create("mine", Project("mine"))
     app = opened("data", project="mine")
-    assert "This project holds no documents." in _html(app)
+    assert "This project holds no documents." in body(app)
     app.button(key="open_deploy-demo").click().run()
     assert app.selectbox(key="project").value == "deploy-demo"
     assert list(table_of(app)["Title"]) == ["Release checklist", "Rolling back"]
@@ -132,27 +102,22 @@ def test_pasted_documents_join_the_project_and_the_compile(app: AppTest) -> None
         json.dumps({"id": "billing", "title": "Billing", "text": "How to ship the billing service."}),
     )
     assert list(table_of(app)["Note"]) == ["added", "", ""]
-    assert "1 document read" in _html(app)
-    app.switch_page("playground/app/pages/compile.py").run()
-    assert not app.exception
-    assert any(
-        "How to ship the billing service." in element.proto.json
-        for element in app.main
-        if element.type == "bidi_component"
-    )
+    assert "1 document read" in body(app)
+    go_to(app, "compile")
+    assert "How to ship the billing service." in json.dumps(panes(app))
 
 
 def test_pasted_memories_join_the_project(app: AppTest) -> None:
     _add(app, "Memories", "The billing service has two replicas.\nAda is on call.")
     frame = _table(app, "Memories")
     assert list(frame["Memory"])[:2] == ["The billing service has two replicas.", "Ada is on call."]
-    assert "2 memories read" in _html(app)
+    assert "2 memories read" in body(app)
 
 
 def test_hostile_text_reaches_no_html(app: AppTest) -> None:
     _add(app, "Memories", HOSTILE)
     _add(app, "Documents", json.dumps({"id": HOSTILE, "title": HOSTILE, "text": HOSTILE}))
-    page = _html(app)
+    page = body(app)
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert HOSTILE in "".join(piece["text"] for piece in _preview(app)["pieces"])
@@ -160,7 +125,7 @@ def test_hostile_text_reaches_no_html(app: AppTest) -> None:
 
 def test_unreadable_text_is_named_with_a_remedy_and_nothing_else_is_lost(app: AppTest) -> None:
     _add(app, "Documents", '{"id": "x", "text": "first"}\n{"id": broken')
-    assert "was not loaded" in _html(app)
+    assert "was not loaded" in body(app)
     assert list(table_of(app)["Title"]) == ["Release checklist", "Rolling back"]
 
 
@@ -172,9 +137,9 @@ def test_one_unreadable_upload_leaves_the_others(app: AppTest) -> None:
             ("latin.txt", "Grüße aus München, schöne Äpfel und Öl".encode("latin-1"), "text/plain"),
         ]
     )
-    next(button for button in app.button if button.label == "Add documents").click().run()
+    press(app, "Add documents")
     assert list(table_of(app)["Title"])[:2] == ["Good", "latin"]
-    page = _html(app)
+    page = body(app)
     assert "picture.txt was not loaded" in page
     assert "Export it as Markdown, text, HTML, PDF, DOCX, CSV, JSON or JSON Lines" in page
     assert "The file is not UTF-8" in page
@@ -182,20 +147,20 @@ def test_one_unreadable_upload_leaves_the_others(app: AppTest) -> None:
 
 def test_nothing_chosen_says_what_to_do(app: AppTest) -> None:
     _add(app, "Documents", "   ")
-    assert "Choose files or paste text first." in _html(app)
+    assert "Choose files or paste text first." in body(app)
 
 
 def test_changes_can_be_undone(app: AppTest) -> None:
     _add(app, "Documents", "Something new.")
     assert len(table_of(app)) == 3
-    next(button for button in app.button if button.label == "Undo changes").click().run()
+    press(app, "Undo changes")
     assert len(table_of(app)) == 2
 
 
 def test_a_notice_can_be_dismissed(app: AppTest) -> None:
     _add(app, "Documents", "Something new.")
-    next(button for button in app.button if button.label == "Dismiss").click().run()
-    assert "1 document read" not in _html(app)
+    press(app, "Dismiss")
+    assert "1 document read" not in body(app)
 
 
 def test_opening_another_project_switches_everything(app: AppTest) -> None:
@@ -218,10 +183,10 @@ def test_the_embedding_panel_counts_what_has_no_vector_yet(app: AppTest) -> None
     assert app.button(key="embed").disabled
     _add(app, "Documents", "Something new.")
     assert app.button(key="embed").label == "Embed 1 text"
-    assert "found by words" in _html(app)
+    assert "found by words" in body(app)
 
 
-def test_what_was_added_during_an_embedding_run_stays(app: AppTest, own_cache: Path) -> None:
+def test_what_was_added_during_an_embedding_run_stays(app: AppTest) -> None:
     job = EmbeddingJob(load_sample("deploy-demo"), "length", load=lambda _: LengthModel())
     job.start()
     job.join(20)
@@ -230,8 +195,8 @@ def test_what_was_added_during_an_embedding_run_stays(app: AppTest, own_cache: P
     app.run()
     assert not app.exception
     assert "Added while the run went on." in list(_table(app, "Memories")["Memory"])
-    assert "a vector of length" in _html(app)
-    assert own_cache.exists()
+    assert "a vector of length" in body(app)
+    assert cache_path().exists()
 
 
 def test_a_run_that_failed_is_explained_and_the_page_goes_on(app: AppTest) -> None:
@@ -243,16 +208,17 @@ def test_a_run_that_failed_is_explained_and_the_page_goes_on(app: AppTest) -> No
     job.join(20)
     app.session_state["embedding_job"] = job
     app.run()
-    assert "no-such-model cannot be fetched." in _html(app)
+    assert "no-such-model cannot be fetched." in body(app)
     assert len(table_of(app)) == 2
 
 
-def test_a_run_that_goes_on_shows_progress_and_can_be_cancelled(app: AppTest, own_cache: Path) -> None:
+def test_a_run_that_goes_on_shows_progress_and_can_be_cancelled(app: AppTest) -> None:
     gate = threading.Event()
     job = EmbeddingJob(load_sample("deploy-demo"), "length", load=lambda _: LengthModel(gate))
     job.start()
     app.session_state["embedding_job"] = job
     app.run()
+    assert len(app.get("progress")) == 1
     app.button(key="cancel_embedding").click().run()
     gate.set()
     job.join(20)
@@ -262,25 +228,25 @@ def test_a_run_that_goes_on_shows_progress_and_can_be_cancelled(app: AppTest, ow
     assert app.button(key="embed").disabled
 
 
-def test_clearing_the_cache_takes_the_button_with_it(app: AppTest, own_cache: Path) -> None:
+def test_clearing_the_cache_takes_the_button_with_it(app: AppTest) -> None:
     EmbeddingCache(cache_path()).close()
     os.truncate(cache_path(), 2_000_000)
     app.run()
-    assert "on this computer: 2.0 MB." in _html(app)
+    assert "on this computer: 2.0 MB." in body(app)
     app.button(key="clear_cache").click().run()
     assert not app.exception
-    assert "Vectors will be kept in" in _html(app)
+    assert "Vectors will be kept in" in body(app)
     assert not any(button.key == "clear_cache" for button in app.button)
-    assert own_cache.is_dir()
+    assert not cache_path().exists()
 
 
-def test_a_stopped_run_keeps_its_vectors_and_says_so(app: AppTest, own_cache: Path) -> None:
+def test_a_stopped_run_keeps_its_vectors_and_says_so(app: AppTest) -> None:
     texts = "\n".join(json.dumps({"id": f"n{at}", "text": f"Note {at}."}) for at in range(40))
     _add(app, "Documents", texts)
     model = StepModel()
     sample = load_sample("deploy-demo").vectors
     model.model_id, model.weights_digest, model.dims = sample.model_id, sample.weights_digest, sample.dims
-    job = EmbeddingJob(own_project_of(app), model.model_id, load=lambda _: model)
+    job = EmbeddingJob(project_of(app), model.model_id, load=lambda _: model)
     job.start()
     assert model.called.acquire(timeout=20)
     model.step()
@@ -293,9 +259,9 @@ def test_a_stopped_run_keeps_its_vectors_and_says_so(app: AppTest, own_cache: Pa
     model.allowed.release()
     job.join(20)
     app.run()
-    assert "<b>16</b> of <b>40 texts</b> have a vector now" in _html(app)
+    assert "<b>16</b> of <b>40 texts</b> have a vector now" in body(app)
     assert app.button(key="embed").label == "Embed 24 texts"
-    assert own_cache.exists()
+    assert cache_path().exists()
 
 
 def test_pasted_markdown_is_named_by_its_heading_like_a_file(app: AppTest) -> None:
@@ -313,23 +279,23 @@ def test_pasted_markdown_is_named_by_its_heading_like_a_file(app: AppTest) -> No
 )
 def test_a_pasted_text_is_not_scolded_for_a_name_that_nobody_gave(app: AppTest, text: str) -> None:
     _add(app, "Documents", text)
-    assert "thing to know" not in _html(app)
-    assert "things to know" not in _html(app)
+    assert "thing to know" not in body(app)
+    assert "things to know" not in body(app)
 
 
 def test_files_of_every_kind_are_taken_and_a_damaged_one_leaves_the_others(app: AppTest) -> None:
     folder = Path(__file__).parents[1] / "data"
     files = [(name, (folder / name).read_bytes(), "") for name in ("leave.docx", "leave.pdf", "tides.html")]
     app.file_uploader(key="add_files").set_value([*files, ("scan.pdf", b"%PDF-1.7 torn", "application/pdf")])
-    next(button for button in app.button if button.label == "Add documents").click().run()
+    press(app, "Add documents")
     assert not app.exception
     titles = ["Leave policy", "Leave policy", "Tide tables for pilots"]
     assert list(table_of(app)["Title"])[:3] == titles
-    assert "scan.pdf was not loaded" in _html(app)
+    assert "scan.pdf was not loaded" in body(app)
 
 
 def test_an_uploaded_name_cannot_turn_the_words_around_it(app: AppTest) -> None:
     app.file_uploader(key="add_files").set_value([("scan\u202etxt.md", b"%PDF-1.7", "text/markdown")])
-    next(button for button in app.button if button.label == "Add documents").click().run()
-    assert "was not loaded" in _html(app)
-    assert "\u202e" not in _html(app)
+    press(app, "Add documents")
+    assert "was not loaded" in body(app)
+    assert "\u202e" not in body(app)

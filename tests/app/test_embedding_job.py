@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
-import pytest
 
 from playground.app.embedding_job import EmbeddingJob
 from playground.cancel import CancelToken
@@ -43,11 +41,6 @@ class LengthModel:
         rows = np.zeros((len(texts), self.dims), dtype=np.float32)
         rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
         return rows
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 class StepModel(LengthModel):

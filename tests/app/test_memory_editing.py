@@ -15,7 +15,6 @@ from streamlit.testing.v1 import AppTest
 
 from playground.app.data_memory import _form_name
 from playground.app.embedding_job import EmbeddingJob
-from playground.app.shelf import _shelf
 from playground.retrieval.embedding_cache import CachedEmbedder, EmbeddingCache
 from playground.retrieval.user_cache import cache_path
 from playground.views.record_key import record_key
@@ -23,7 +22,7 @@ from playground.workspace import Project, VectorTable, load_sample
 from playground.workspace.additions import with_vectors
 from playground.workspace.library import ProjectLibrary, default_library
 from playground.workspace.memories import remember_memory, revise_memory
-from tests.app.driver import go_to, press, whole_body
+from tests.app.driver import go_to, press, project_of, whole_body
 from tests.app.test_embedding_job import LengthModel
 from tests.app.test_own_projects import memories, opened
 
@@ -293,9 +292,7 @@ def test_a_sample_forgets_for_the_session_and_says_that_it_keeps_it_itself() -> 
     press(app, "Forget it for good")
     assert "Its text is gone from this session" in whole_body(app)
     assert "This project holds no memories." in whole_body(app)
-    kept = _shelf().get(app.session_state["material_owner"], "deploy-demo")
-    assert kept is not None
-    assert [stone.id for stone in kept.forgotten] == ["region"]
+    assert [stone.id for stone in project_of(app).forgotten] == ["region"]
     assert len(memories(opened())) == 1
 
 
