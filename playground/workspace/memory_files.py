@@ -57,8 +57,9 @@ def load_memories(
     entries: dict[str, Mapping[str, Any]] = {}
     warnings: list[LoadWarning] = []
     errors: list[DocumentError] = []
-    for name, data in files:
+    for given, data in files:
         notes: list[str] = []
+        name = replace_unstorable(given, notes.append)  # it stands in ids
         try:
             read = [
                 _checked(name, number, entry, scope, notes.append)

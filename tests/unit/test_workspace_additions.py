@@ -76,6 +76,15 @@ def test_lines_become_memories_with_the_file_and_line_as_id() -> None:
     assert (record.scope, record.latest.origin, record.latest.recorded_at) == (SCOPE, "imported", 5)
 
 
+def test_lines_of_a_file_whose_name_no_database_takes_are_read_under_a_name_that_it_takes() -> None:
+    loaded = load_memories([("caf\udce9.txt", b"Tea is hot.")], scope=SCOPE)
+    assert loaded.entries == ({"id": "caf\ufffd.txt-1", "text": "Tea is hot."},)
+    assert not loaded.errors
+    (warning,) = loaded.warnings
+    assert warning.name == "caf\ufffd.txt"
+    assert "replaced by U+FFFD" in warning.message
+
+
 def test_json_lines_keep_the_fields_of_a_memory() -> None:
     line = json.dumps({"id": "m", "text": "t", "kind": "episodic", "origin": "observed", "importance": 0.5})
     loaded = load_memories([("m.jsonl", line.encode())], scope=SCOPE)
