@@ -62,7 +62,10 @@ def first_sample() -> str:
 
 def own_summaries() -> tuple[ProjectSummary, ...]:
     """Return what people are told of each of their own projects before it is opened; as ``project_names``."""
-    return library().summaries() if library_problem() is None else ()
+    try:
+        return library().summaries()
+    except ProjectError:
+        return ()
 
 
 @st.cache_resource(show_spinner=False)

@@ -193,9 +193,7 @@ def test_the_table_of_strategies_is_what_the_command_prints() -> None:
         [row.label, *(figures[name][number] for name in columns)]
         for number, row in enumerate(report.strategies)
     ]
-    rows = [line.strip("|").split("|") for line in README.read_text(encoding="utf-8").splitlines()]
-    shown = [[cell.strip() for cell in row] for row in rows if len(row) == len(columns) + 1]
-    assert shown[2:] == expected
+    assert rows_of(len(columns) + 1)[1:] == expected
 
 
 def rows_of(count: int) -> list[list[str]]:
