@@ -60,7 +60,8 @@ def app_script() -> tuple[Path, bool]:
         InvalidRequestError: When there is neither an installed script nor a checkout.
     """
     package = Path(__file__).resolve().parent
-    entry = package / "app" / "entry.py"
+    # In a folder of its own: of a folder "pages" beside its script Streamlit makes pages without the frame.
+    entry = package / "app" / "start" / "entry.py"
     if entry.is_file():
         return entry, True
     checkout = package.parent / "app.py"

@@ -117,7 +117,7 @@ def test_the_installed_package_compiles_the_bank_without_the_checkout(
 
 def test_the_installed_theme_lies_where_streamlit_reads_it(installed: Path) -> None:
     (package,) = (installed / ".venv/lib").glob("python3*/site-packages/playground")
-    shipped = (package / "app/.streamlit/config.toml").read_text(encoding="utf-8")
+    shipped = (package / "app/start/.streamlit/config.toml").read_text(encoding="utf-8")
     assert shipped == (ROOT / ".streamlit/config.toml").read_text(encoding="utf-8")
 
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -369,6 +370,15 @@ def served(home: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.wait()
+
+
+def test_streamlit_finds_no_pages_of_its_own_beside_the_script_of_the_app() -> None:
+    # Else an address such as /data, opened first on a fresh server, runs that file without its frame and fails.
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]
+    shipped = built["wheel"]["force-include"]
+    entry = ROOT / shipped["app.py"]
+    assert shipped[".streamlit/config.toml"] == str(entry.parent.relative_to(ROOT) / ".streamlit/config.toml")
+    assert [script for script in (ROOT / "app.py", entry) if (script.parent / "pages").exists()] == []
 
 
 def test_the_app_starts_with_an_empty_home_and_environment_and_asks_nothing(tmp_path: Path) -> None:
