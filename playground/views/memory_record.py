@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from playground.memory import MemoryRecord, MemoryRevision
-from playground.scope import MemorySourceRef
 from playground.views.direction import isolated
 from playground.views.word_changes import WordPiece, word_changes
 from playground.views.words import count, joined, plural
-from playground.views.working_memory import moment
+from playground.views.working_memory import cited, moment
 
 __all__ = ["MemoryView", "RevisionRow", "memory_view"]
 
@@ -145,12 +144,7 @@ def _expiry(revision: MemoryRevision) -> str:
 
 
 def _sources(revision: MemoryRevision) -> str:
-    return joined(map(_source, revision.sources)) or _NONE
-
-
-def _source(source: MemorySourceRef) -> str:
-    known = source.id or source.tool_call_id or source.run_id
-    return f"{source.kind} {isolated(known)}" if known else source.kind
+    return joined(map(cited, revision.sources)) or _NONE
 
 
 def _whose(record: MemoryRecord) -> str:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from playground.compiler.values import WORKING_MEMORY_SOURCE
 from playground.escaping import replace_surrogates
+from playground.scope import MemorySourceRef
 from playground.views.direction import isolated
 from playground.views.record_key import record_key
 from playground.views.words import count, plural, shortened
@@ -32,6 +33,7 @@ __all__ = [
     "ItemRow",
     "MemorySection",
     "WorkingMemoryView",
+    "cited",
     "moment",
     "source_name",
     "spaced",
@@ -164,6 +166,11 @@ def source_name(kind: object, *ids: object) -> str:
     return f"{kind} {known}" if known else str(kind)
 
 
+def cited(source: MemorySourceRef) -> str:
+    """Return what a reference names, for a sentence of ours; ids are untrusted text."""
+    return isolated(source_name(source.kind, source.id, source.tool_call_id, source.run_id))
+
+
 def _section(name: Section, found: Iterable[ItemRow]) -> MemorySection:
     rows = tuple(found)
     title = "Goal" if name == "goal" else NOUNS[name][1].capitalize()
@@ -214,9 +221,6 @@ def _made(
         decided=item.decided_by is not None,
         open_to_model=item.open_to_model,
         revision=f"revision {count(item.revision)}",
-        sources=", ".join(
-            isolated(source_name(source.kind, source.id, source.tool_call_id, source.run_id))
-            for source in item.sources
-        ),
+        sources=", ".join(map(cited, item.sources)),
         changed=moment(item.updated_at),
     )
