@@ -62,20 +62,18 @@ class Place:
         Nothing is written when it returns the very project that it was given.
 
         Raises:
+            InvalidInputError: When the new project knows less of what was forgotten than the old one.
             ProjectError: When it cannot be read or written.
         """
-        from playground.workspace import load_project  # noqa: PLC0415  # brings NumPy
-        from playground.workspace.folder_exchange import held  # noqa: PLC0415
+        from playground.workspace.folder_exchange import held  # noqa: PLC0415  # brings NumPy
+        from playground.workspace.held_change import change_held  # noqa: PLC0415
         from playground.workspace.library import default_library  # noqa: PLC0415
         from playground.workspace.project_folders import faults_told  # noqa: PLC0415
-        from playground.workspace.saving import write_held  # noqa: PLC0415
 
         if self.kind == "own":
             return default_library().change(self.given, change)
         with faults_told(self.folder.name, "written"), held(self.folder):
-            before = load_project(self.folder)
-            after = change(before)
-            return before if after is before else write_held(self.folder, after)
+            return change_held(self.folder, change)
 
     def create(self, project: Project) -> Project:
         """Write a project where nothing is yet.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playground.errors import InvalidInputError, InvalidRequestError, ProjectError
+from playground.errors import InvalidRequestError, ProjectError
 from playground.retrieval.embedding_cache import EmbeddingCache
 from playground.retrieval.user_cache import cache_path
 from playground.user_folders import user_folder
@@ -22,6 +22,7 @@ from playground.workspace.folder_exchange import (
     tidy,
 )
 from playground.workspace.forgetting import finish_forgetting, forget_everywhere, is_unfinished
+from playground.workspace.held_change import change_held
 from playground.workspace.kept_exports import KeptExport, drop_export, keep_export, kept_exports, read_export
 from playground.workspace.loading import load_project
 from playground.workspace.memories import Forgetting
@@ -145,14 +146,7 @@ class ProjectLibrary:
         """
         path = self._path(name)
         with faults_told(name, "written"), self._held(path):
-            before = load_project(path)
-            after = change(before)
-            if lost := {stone.id for stone in before.forgotten} - {stone.id for stone in after.forgotten}:
-                raise InvalidInputError(
-                    f"The change would lose that {len(lost):,} memories were forgotten.",
-                    remedy="Change the project that is passed in, not one that was loaded before.",
-                )
-            return before if after is before else write_held(path, after)
+            return change_held(path, change)
 
     def delete(self, name: str) -> None:
         """Remove a project with everything in its folder.

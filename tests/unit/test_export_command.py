@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from playground.commands.projects import find_project
+from playground.errors import InvalidInputError
 from playground.memory.jsonl import read_memories_jsonl
 from playground.memory.markdown_folder import read_memories_folder
 from playground.retrieval.embedding_cache import EmbeddingCache, vector_key
@@ -204,3 +206,15 @@ def test_a_vector_cache_that_is_held_is_said_and_emptied_with_the_next_use(
     cached = all_bytes(tmp_path / "cache")
     assert VECTORS[0].tobytes() not in cached
     assert VECTORS[2].tobytes() in cached
+
+
+def test_a_change_of_a_folder_never_loses_that_something_was_forgotten(tmp_path: Path) -> None:
+    project = Project(name="demo", scope=MemoryScope(user_id="ada"))
+    before = remember_memory(project, "Tea.", now=1, id="m1")
+    folder = save_project(before, tmp_path / "demo")
+    place = find_project(str(folder))
+    place.forget(["m1"], now=2)
+    with pytest.raises(InvalidInputError, match="were forgotten: 1 of them"):
+        place.change(lambda _: before)
+    assert [stone.id for stone in load_project(folder).forgotten] == ["m1"]
+    assert load_project(folder).memories == ()
