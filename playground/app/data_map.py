@@ -13,6 +13,7 @@ from playground.app.model_process import model_ready
 from playground.app.services import Compiled, searching_model
 from playground.app.shell import current
 from playground.app.state import pick, picks, selected
+from playground.app.style import add_rules
 from playground.charts import map as map_chart
 from playground.compiler.manifest import ContextManifest
 from playground.compiler.values import SourceResult
@@ -39,6 +40,7 @@ def map_panel(project: Project) -> None:
             with heading:
                 markup.head("Map", "what lies near the question")
             return
+        add_rules("map")
         view = _view_now(project)
         with heading:
             markup.head("Map", view.total)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.resources import files
 
 import streamlit as st
 
 from playground.views.data import DataTile
 from playground.views.words import Sentence
 
-__all__ = ["bar", "data_style", "nothing", "project_text", "question", "tiles"]
-
-
-def data_style() -> None:
-    """Add the page's own rules."""
-    st.html(f"<style>{_rules()}</style>")
+__all__ = ["bar", "nothing", "project_text", "question", "tiles"]
 
 
 def project_text(title: str, description: str, name: str) -> None:
@@ -53,8 +46,3 @@ def bar(part: float, caption: str) -> None:
 def nothing(sentence: str) -> None:
     """Say that a table is empty."""
     st.html(f'<p class="cp-nothing">{html.escape(sentence)}</p>')
-
-
-@lru_cache(maxsize=1)
-def _rules() -> str:
-    return files("playground.app").joinpath("data.css").read_text("utf-8")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.resources import files
 
 import streamlit as st
 
@@ -31,10 +29,7 @@ def legend(kinds: Sequence[MapKind]) -> None:
         f"<td>{html.escape(kind.selected)}</td></tr>"
         for kind in kinds
     )
-    st.html(
-        f"<style>{_rules()}</style>"
-        f'<table class="cp-map"><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table>'
-    )
+    st.html(f'<table class="cp-map"><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table>')
 
 
 def nearest(points: Sequence[MapPoint], *, marked: str | None) -> None:
@@ -46,8 +41,3 @@ def nearest(points: Sequence[MapPoint], *, marked: str | None) -> None:
         for point in points
     )
     st.html(f'<div class="cp-nearest">{"".join(rows)}</div>')
-
-
-@lru_cache(maxsize=1)
-def _rules() -> str:
-    return files("playground.app").joinpath("map.css").read_text("utf-8")

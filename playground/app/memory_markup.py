@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.resources import files
 
 import streamlit as st
 
 from playground.views.working_memory import ItemRow
 from playground.views.working_memory_history import ChangeView, FieldChange, HistoryRow, HistoryView
 
-__all__ = ["history", "item", "memory_style"]
+__all__ = ["history", "item"]
 
 OPEN = 3  # revisions whose changes are unfolded at first
-
-
-def memory_style() -> None:
-    """Add the page's own rules."""
-    st.html(f"<style>{_rules()}</style>")
 
 
 def item(row: ItemRow) -> None:
@@ -62,11 +55,6 @@ def _field(field: FieldChange) -> str:
     before = f"<del>{_text(field.before)}</del>" if field.before else ""
     after = f"<ins>{_text(field.after)}</ins>" if field.after else ""
     return f'<p class="cp-field">{name}<em>{before}{after}</em></p>'
-
-
-@lru_cache(maxsize=1)
-def _rules() -> str:
-    return files("playground.app").joinpath("memory.css").read_text("utf-8")
 
 
 def _text(text: str) -> str:

@@ -4,13 +4,13 @@ import streamlit as st
 
 from playground.app.data_adding import add_panel, report
 from playground.app.data_map import map_panel
-from playground.app.data_markup import data_style
 from playground.app.data_projects import projects_panel
 from playground.app.data_tables import tables_panel, tiles
 from playground.app.embedding_panel import embedding_panel
 from playground.app.projects import load_project
+from playground.app.style import add_rules
 
-data_style()
+add_rules("data")
 project = load_project(st.session_state["project"])
 
 with st.container(key="data_row"):

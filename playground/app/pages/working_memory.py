@@ -5,7 +5,6 @@ import streamlit as st
 from playground.app.memory_adding import add_panel
 from playground.app.memory_changes import outcome
 from playground.app.memory_editor import item_panel
-from playground.app.memory_markup import memory_style
 from playground.app.memory_panels import (
     fill_panel,
     filled,
@@ -18,9 +17,10 @@ from playground.app.memory_panels import (
 from playground.app.memory_tools import tools_panel
 from playground.app.projects import load_project
 from playground.app.shell import current
+from playground.app.style import add_rules
 from playground.views.working_memory import working_memory_view
 
-memory_style()
+add_rules("memory")
 project = load_project(st.session_state["project"])
 snapshot = project.working_memory
 
