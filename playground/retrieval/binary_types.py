@@ -12,6 +12,7 @@ from types import MappingProxyType
 from playground.errors import DocumentError
 from playground.retrieval.media_types import DOCX, PDF, TEXT_SUFFIXES, suffix_of
 from playground.retrieval.signatures import (
+    EMPTY_ZIP_FILE,
     LEGACY_OFFICE_FILE,
     PDF_FILE,
     RICH_TEXT_FILE,
@@ -96,6 +97,8 @@ def _mismatch(suffix: str, kind: str) -> str:
 def _remedy(suffix: str, kind: str, data: bytes) -> str:
     if kind == PDF_FILE:
         return "Rename it so that it ends in .pdf."
+    if kind == EMPTY_ZIP_FILE:
+        return "Choose a file that has something in it."
     if kind == LEGACY_OFFICE_FILE and _ENCRYPTED_PACKAGE in data:
         return "It seems to be protected by a password: remove it, save as DOCX and load that."
     if suffix in _REMEDIES and kind in {ZIP_FILE, LEGACY_OFFICE_FILE, _PROMISES[suffix]}:

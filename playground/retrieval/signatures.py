@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["LEGACY_OFFICE_FILE", "PDF_FILE", "RICH_TEXT_FILE", "ZIP_FILE", "binary_kind"]
+__all__ = ["EMPTY_ZIP_FILE", "LEGACY_OFFICE_FILE", "PDF_FILE", "RICH_TEXT_FILE", "ZIP_FILE", "binary_kind"]
 
 PDF_FILE = "a PDF"
 ZIP_FILE = "a ZIP archive or an Office document"
+EMPTY_ZIP_FILE = "an empty ZIP archive"
 LEGACY_OFFICE_FILE = "a legacy Office document"
 RICH_TEXT_FILE = "a Rich Text document"
 # First bytes of the formats people try most often.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"%PDF-", PDF_FILE),
     (b"PK\x03\x04", ZIP_FILE),
-    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"PK\x05\x06", EMPTY_ZIP_FILE),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", LEGACY_OFFICE_FILE),
     (b"{\\rtf", RICH_TEXT_FILE),
     (b"\x89PNG\r\n\x1a\n", "a PNG picture"),

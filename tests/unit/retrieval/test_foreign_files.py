@@ -107,6 +107,7 @@ HOSTILE = {
     "program.txt": (WINDOWS_PROGRAM, "program"),
     "program.docx": (WINDOWS_PROGRAM, "program"),
     "paper.md": (TEXT_PDF, "a PDF although its name ends in .md."),
+    "nothing.zip": (b"PK\x05\x06" + bytes(18), " is an empty ZIP archive, not text. Choose a file"),
     "photo.png": (PICTURE_FILE, " is a PNG picture, not text."),
     "photo.jpg": (PICTURE_FILE, " is a PNG picture, not text."),
     "photo.txt": (PICTURE_FILE, " is a PNG picture although its name ends in .txt."),
