@@ -46,10 +46,11 @@ def memory_panel(project: Project, record: MemoryRecord) -> None:
     view = memory_view(record, now=_now())
     markup.head(view.id, f"{view.total} · {plural(text_tokens(record.latest.text), 'token')}")
     data_memory_markup.facts(view)
+    with st.container():  # above the buttons: the form that opens below them would cover it
+        record_report(project.name, MEMORIES)
     with st.container(key="record_actions", horizontal=True, gap="small"):
         _revise(project, record)
         _forget(project, record)
-    record_report(project.name, MEMORIES)
     data_memory_markup.history(view)
 
 
