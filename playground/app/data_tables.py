@@ -64,7 +64,7 @@ _GROW = ("Title", "Memory", "Text", "Description")
 
 
 def _table(table: DataTable) -> int:
-    """Show a table and return the row whose text is shown beside it."""
+    """Show a table and return the row whose text is shown beside it; without notes no column for them."""
     markup.head(table.name, " · ".join(filter(None, [table.total, table.odd])))
     marked = f"row_{table.name}"
     picked = st.session_state.get(marked)
@@ -76,7 +76,7 @@ def _table(table: DataTable) -> int:
     record_table(
         table.frame,
         keys=table.keys,
-        widths=_WIDTHS,
+        widths={name: width for name, width in _WIDTHS.items() if name != "Note" or table.odd},
         grows=next(name for name in _GROW if name in table.frame),
         label=table.name,
         selected=table.keys[row],

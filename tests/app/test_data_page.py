@@ -60,6 +60,12 @@ def test_each_kind_has_its_table(app: AppTest, kind: str, rows: int) -> None:
     assert len(_table(app, kind)) == rows
 
 
+def test_a_table_gives_no_room_to_notes_that_no_row_has(app: AppTest) -> None:
+    assert "Note" not in table_of(app)
+    _add(app, "Documents", "# Billing\n\nShip the billing service.")
+    assert list(table_of(app)["Note"]) == ["added", "", ""]
+
+
 def test_the_marked_row_is_found_by_its_key_and_shows_its_text(app: AppTest) -> None:
     (table,) = (data for data in panes(app) if "columns" in data)
     assert table["selected"] == table["rows"][0]["key"]
