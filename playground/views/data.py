@@ -75,5 +75,6 @@ def record_preview(
         preview = document_preview(document, chunks, tokens=tokens, limit=limit)
     else:
         title, text = table.texts[row]
-        preview = text_preview(title, text, tokens=tokens)
+        size = table.frame["Body" if "Body" in table.frame else "Tokens"].iloc[row]
+        preview = text_preview(title, text, tokens=int(size))  # as the table says: a line counts with its tags
     return replace(preview, title=isolated(preview.title), source=isolated(preview.source))

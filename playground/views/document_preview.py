@@ -24,7 +24,7 @@ class PreviewPiece:
     """A stretch of text between two borders."""
 
     border: str
-    """What begins here, ``Chunk 12 · 118 tokens``; empty where nothing does."""
+    """What begins here, ``Part 2 · 118 tokens``, as other pages call it; empty where nothing does."""
     text: str
     cover: int
     """How many chunks hold it: 0 is in no chunk, 2 and more is shared by neighbours."""
@@ -38,7 +38,7 @@ class DocumentPreview:
 
     title: str
     total: str
-    """``4 chunks · 1,012 tokens``; shared stretches count in every chunk that holds them."""
+    """``4 chunks · 912 tokens, 1,012 with what they share``: the text's, as in the table, and the chunks'."""
     source: str
     """The file it came from."""
     pieces: tuple[PreviewPiece, ...]
@@ -64,7 +64,8 @@ def document_preview(
     sizes = {chunk.index: tokens(chunk.text) for chunk in chunks}
     starts: dict[int, list[Chunk]] = {}
     change = dict.fromkeys((0, shown), 0)
-    for chunk in sorted(chunks, key=lambda chunk: chunk.index):
+    ordered = sorted(chunks, key=lambda chunk: chunk.index)
+    for chunk in ordered:
         if chunk.start_offset < shown:
             end = min(chunk.end_offset, shown)
             starts.setdefault(chunk.start_offset, []).append(chunk)
@@ -74,17 +75,24 @@ def document_preview(
     for at, until in pairwise(sorted(change)):
         cover += change[at]
         begun = starts.get(at, [])
-        border = ", ".join(f"Chunk {chunk.index} · {plural(sizes[chunk.index], 'token')}" for chunk in begun)
+        border = ", ".join(f"{_named(chunk)} · {plural(sizes[chunk.index], 'token')}" for chunk in begun)
         oversized = any(sizes[chunk.index] > limit for chunk in begun)
         pieces.append(PreviewPiece(border, text[at:until], cover, oversized))
-    total = f"{plural(len(chunks), 'chunk')} · {plural(sum(sizes.values()), 'token')}"
+    overlap = any(after.start_offset < before.end_offset for before, after in pairwise(ordered))
+    shared = f", {count(sum(sizes.values()))} with what they share" if overlap else ""
+    total = f"{plural(len(chunks), 'chunk')} · {plural(tokens(document.text), 'token')}{shared}"
     rest = f"The first {count(shown)} of {count(len(text))} characters." if shown < len(text) else ""
     return DocumentPreview(document.title, total, document.source_name, tuple(pieces), rest)
 
 
-def text_preview(title: str, text: str, *, tokens: Callable[[str], int]) -> DocumentPreview:
-    """Return any text as a preview without borders."""
+def text_preview(title: str, text: str, *, tokens: int) -> DocumentPreview:
+    """Return any text of so many tokens as a preview without borders."""
     shown = replace_surrogates(text[:PREVIEW_LENGTH])
     rest = f"The first {count(len(shown))} of {count(len(text))} characters." if len(shown) < len(text) else ""
     piece = PreviewPiece(border="", text=shown, cover=0, oversized=False)
-    return DocumentPreview(title, plural(tokens(text), "token"), "", (piece,), rest)
+    return DocumentPreview(title, plural(tokens, "token"), "", (piece,), rest)
+
+
+def _named(chunk: Chunk) -> str:
+    """Name a chunk within its document; its index counts through the whole project."""
+    return f"Part {chunk.meta['part']}" if chunk.meta.get("parts", 1) > 1 else "One chunk"

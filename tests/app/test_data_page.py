@@ -52,7 +52,7 @@ def test_it_opens_on_the_projects_with_counts_totals_and_a_preview(app: AppTest)
     assert "<strong>2</strong>" in page
     assert "2 chunks · " in page
     assert list(table_of(app)["Title"]) == ["Release checklist", "Rolling back"]
-    assert _preview(app)["pieces"][0]["border"].startswith("Chunk 0 · ")
+    assert _preview(app)["pieces"][0]["border"].startswith("One chunk · ")
 
 
 @pytest.mark.parametrize(("kind", "rows"), [("Documents", 2), ("Memories", 1), ("Working memory", 2)])

@@ -149,6 +149,14 @@ def test_a_document_is_previewed_with_borders_and_other_rows_as_they_are() -> No
     )
 
 
+def test_a_preview_counts_what_its_row_counts() -> None:
+    project = _project()
+    table = _table(_view(project), "Working memory")
+    goal = record_preview(project, table, 0, tokens=len, limit=1_000)
+    assert goal.total == f"{table.frame['Tokens'].iloc[0]} tokens"
+    assert table.frame["Tokens"].iloc[0] > len(goal.pieces[0].text)
+
+
 def test_texts_without_a_vector_of_the_chosen_model_are_missing() -> None:
     project = _project()
     texts = embedded_texts(project)

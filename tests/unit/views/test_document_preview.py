@@ -18,12 +18,12 @@ def test_pieces_show_borders_shared_stretches_and_sizes() -> None:
     view = document_preview(document, chunks, tokens=len, limit=19)
     assert view.title == "Title"
     assert view.source == "d.txt"
-    assert view.total == "3 chunks · 48 tokens"
+    assert view.total == "3 chunks · 40 tokens, 48 with what they share"
     starts = [(piece.border, piece.oversized) for piece in view.pieces if piece.border]
     assert starts == [
-        ("Chunk 0 · 20 tokens", True),
-        ("Chunk 1 · 20 tokens", True),
-        ("Chunk 2 · 8 tokens", False),
+        ("Part 1 · 20 tokens", True),
+        ("Part 2 · 20 tokens", True),
+        ("Part 3 · 8 tokens", False),
     ]
     stretches = [(len(piece.text), piece.cover) for piece in view.pieces]
     assert stretches == [(16, 1), (4, 2), (12, 1), (4, 2), (4, 1)]
@@ -46,3 +46,18 @@ def test_a_document_without_chunks_is_shown_as_outside() -> None:
 def test_a_long_document_is_cut_and_says_so() -> None:
     view = document_preview(Document("d", "d", "x" * (PREVIEW_LENGTH + 1)), (), tokens=len, limit=10)
     assert view.rest == f"The first {PREVIEW_LENGTH:,} of {PREVIEW_LENGTH + 1:,} characters."
+
+
+def test_parts_are_counted_within_their_document() -> None:
+    documents = [Document("a", "a", "a" * 40), Document("b", "b", "b" * 40)]
+    chunks = chunk_documents(documents, lambda value: chunk_fixed(value, size=5, overlap=0))
+    view = document_preview(documents[1], [one for one in chunks if one.index > 1], tokens=len, limit=20)
+    assert [piece.border for piece in view.pieces] == ["Part 1 · 20 tokens", "Part 2 · 20 tokens"]
+    assert view.total == "2 chunks · 40 tokens"
+
+
+def test_a_document_that_is_one_chunk_has_no_parts() -> None:
+    document = Document("d", "d", "short")
+    chunks = chunk_documents([document], lambda value: chunk_fixed(value, size=50, overlap=0))
+    view = document_preview(document, chunks, tokens=len, limit=20)
+    assert [piece.border for piece in view.pieces] == ["One chunk · 5 tokens"]
