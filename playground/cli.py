@@ -53,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = exits.ERROR
     except _UsageError as error:
         message = getattr(error, "format_message", error.__str__)()
-        print_error(f"Error: {message.rstrip('.')}. See playground --help.")
+        context = getattr(error, "ctx", None)
+        command = f"{context.info_name} " if context is not None and context.parent is not None else ""
+        print_error(f"Error: {message.rstrip('.')}. See playground {command}--help.")
         code = exits.ERROR
     except (typer.Abort, KeyboardInterrupt):
         code = exits.INTERRUPTED

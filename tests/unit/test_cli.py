@@ -372,6 +372,24 @@ def served(home: Path, port: int) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "help_command"),
+    [
+        (("forget", "mine"), "playground forget --help"),
+        (("import", "mine", "--as", "memories"), "playground import --help"),
+        (("compile", "--max-tokens", "many"), "playground compile --help"),
+        (("complie",), "playground --help"),
+        (("--prot", "1"), "playground --help"),
+    ],
+)
+def test_a_mistake_in_a_command_leads_to_the_help_that_lists_its_options(
+    arguments: tuple[str, ...], help_command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(*arguments, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert err.endswith(f". See {help_command}.\n")
+
+
 def test_streamlit_finds_no_pages_of_its_own_beside_the_script_of_the_app() -> None:
     # Else an address such as /data, opened first on a fresh server, runs that file without its frame and fails.
     built = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]
