@@ -86,8 +86,12 @@ def change_rows(changes: ExplainedChanges, title: Title) -> tuple[ChangeRow, ...
     """Return the nearest change of each knob, and below one that costs records the one that costs none."""
     rows = []
     for change in changes.named:
+        if change.knob == "candidates_per_source":
+            # Asked for another number, a source may rank otherwise; a button's position is tried by asking.
+            rows.append(_row(f"{_name(change.knob)}, of those found", change, title))
+            continue
         rows.append(_row(_name(change.knob), change, title))
-        if change.knob != "candidates_per_source" and change.knob in changes.kinder:
+        if change.knob in changes.kinder:
             rows.append(_row("", changes.kinder[change.knob], title))
     return tuple(rows)
 

@@ -177,7 +177,9 @@ def test_a_selected_record_has_no_changes_and_says_how_it_got_in() -> None:
 def test_a_record_beyond_the_limit_says_so_and_names_the_candidates_it_takes() -> None:
     found = view("9", max_tokens=8_192, limit=3)
     assert plain(found.sentence).startswith("Its source offers more than the candidate limit allows")
-    assert [(row.name, row.change) for row in found.changes] == [("Candidates per source", "3 → 10")]
+    assert [(row.name, row.change) for row in found.changes] == [
+        ("Candidates per source, of those found", "3 → 10")
+    ]
     assert [fact.value for fact in found.facts][:2] == ["–", "–"]
 
 
@@ -278,7 +280,10 @@ def test_a_record_beyond_the_candidate_limit_shows_that_control_alone() -> None:
     shown = panel(*chunks, number=1, limit=1)
     assert (shown.changes, shown.idle) == ((), "Candidates per source")
     shown = view("9", max_tokens=8_192, limit=5)
-    assert ([row.name for row in shown.changes], shown.idle) == (["Candidates per source"], "")
+    assert ([row.name for row in shown.changes], shown.idle) == (
+        ["Candidates per source, of those found"],
+        "",
+    )
     assert (shown.turns, shown.actions) == ((), ())
 
 
