@@ -1,13 +1,12 @@
 """A real server and a real browser, shared by all tests in this folder and ended after the last of them.
 
-The browser is the one named by ``PLAYGROUND_CHROMIUM``, else an installed Chromium or Chrome, else Playwright's
-own. Where there is none the tests skip and say what to do; with ``CI=true`` that is a failure.
+``tests.browsers`` finds the browser. Where there is none the tests skip and say what to do; with ``CI=true`` that
+is a failure.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -21,11 +20,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Request, expect, sync_playwright
 
+from tests.browsers import ARGUMENTS, browser_path
+
 ROOT = Path(__file__).parents[2]
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 START_TIMEOUT = 60  # s until the server must answer
-REMEDY = "Install Chromium, name one in PLAYGROUND_CHROMIUM, or run: python -m playwright install chromium"
 
 expect.set_options(timeout=10_000)
 
@@ -46,15 +44,7 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="package")
 def chromium(playwright: Playwright) -> str:
     """Path of the browser."""
-    named = os.environ.get("PLAYGROUND_CHROMIUM")
-    found = named or next((path for name in CHROMIUM if (path := shutil.which(name))), None)
-    browser = Path(found or playwright.chromium.executable_path)
-    if not browser.is_file():
-        reason = f"No browser at {browser}. {REMEDY}"
-        if os.environ.get("CI", "").lower() in {"1", "true"}:
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return str(browser)
+    return browser_path(playwright)
 
 
 @pytest.fixture(scope="package")

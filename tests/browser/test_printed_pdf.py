@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from playground.retrieval.documents import load_documents
-from tests.browser.conftest import ARGUMENTS
+from tests.browsers import ARGUMENTS
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Ferry times</title>
 <style>section { break-after: page } .no { display: none }</style>

@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.browsers import ARGUMENTS, browser_path
 
 ROOT = Path(__file__).parents[2]
 INSTALL_SECONDS = 600
@@ -101,6 +104,21 @@ def test_the_first_command_installs_and_serves_the_app(address: str) -> None:
     assert answer == b"ok"
     with urllib.request.urlopen(base, timeout=5) as response:
         assert b"<title>" in response.read()
+
+
+@pytest.mark.parametrize("page", ["compile", "data", "explain", "working_memory"])
+def test_a_page_opens_when_its_own_address_is_the_first_that_is_asked_for(address: str, page: str) -> None:
+    base = address.split("?", 1)[0].rstrip("/")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path(playwright), args=ARGUMENTS)
+        try:
+            shown = browser.new_page()
+            shown.goto(f"{base}/{page}")
+            expect(shown.get_by_text("Context playground").first).to_be_visible(timeout=60_000)
+            expect(shown.locator(".st-key-strip")).to_contain_text("tokens", timeout=60_000)
+            expect(shown.get_by_test_id("stException")).to_have_count(0)
+        finally:
+            browser.close()
 
 
 def test_the_installed_package_compiles_the_bank_without_the_checkout(
