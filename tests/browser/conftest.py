@@ -1,7 +1,7 @@
 """A real server and a real browser, shared by all tests in this folder and ended after the last of them.
 
-``tests.browsers`` finds the browser. Where there is none the tests skip and say what to do; with ``CI=true`` that
-is a failure.
+``tests.browsers`` finds the browser. Where there is none the tests skip and say what to do; with ``CI=true``
+that is a failure.
 """
 
 from __future__ import annotations
