@@ -7,6 +7,7 @@
     │   └── UnknownModelError        a model name that no catalogue holds
     ├── InvalidRequestError          a request that cannot be served as it stands
     ├── ContextBudgetExceededError   mandatory content does not fit the request
+    ├── BlockBudgetError             blocks that are forced in do not fit the budget
     ├── SourceError                  a source could not answer
     │   └── SourceTimeoutError       a source did not answer in time
     ├── CallCancelledError           somebody cancelled the call
@@ -29,6 +30,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 __all__ = [
+    "BlockBudgetError",
     "CallCancelledError",
     "ContextBudgetExceededError",
     "DocumentError",
@@ -149,6 +151,30 @@ class ContextBudgetExceededError(PlaygroundError):
             required_tokens=required_tokens,
             available_tokens=available_tokens,
             phase=phase,
+        )
+
+
+class BlockBudgetError(PlaygroundError):
+    """Required and pinned blocks alone cost more than the budget; nothing is dropped to make them fit.
+
+    Attributes:
+        required_tokens: What they cost together, in tokens.
+        budget_tokens: The budget, in tokens.
+    """
+
+    code = "block_budget_exceeded"
+    required_tokens: int
+    budget_tokens: int
+
+    def __init__(
+        self, message: str = "", *, remedy: str = "", required_tokens: int, budget_tokens: int
+    ) -> None:
+        super().__init__(
+            message
+            or f"Required and pinned blocks need {required_tokens:,} tokens, the budget is {budget_tokens:,}.",
+            remedy=remedy or "Raise the budget, or require and pin fewer blocks.",
+            required_tokens=required_tokens,
+            budget_tokens=budget_tokens,
         )
 
 

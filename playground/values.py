@@ -19,6 +19,7 @@ __all__ = [
     "RecordedValue",
     "Value",
     "as_float",
+    "canonical_json",
     "invalid_input",
     "of_type",
     "shown",
@@ -100,7 +101,7 @@ class RecordedValue(Value):
         """
         data = self.model_dump(mode="python", by_alias=True, exclude_none=True)
         try:
-            return _canonical(data)
+            return canonical_json(data)
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(
                 f"{type(self).__name__} has no JSON form: {error}.", remedy="Hold plain JSON data in it."
@@ -143,6 +144,24 @@ class RecordedValue(Value):
         return cls.parse(data)
 
 
+def canonical_json(data: Any) -> str:
+    """Return JSON in the given key order, without spaces; encodes to UTF-8. See ``RecordedValue.to_json``.
+
+    Raises:
+        TypeError: When data has no JSON form.
+        ValueError: When a number is not finite, or a key cannot be written.
+        RecursionError: When data is nested too deeply.
+    """
+    text = _json(data)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        if TEXT_KEY in text or _BETWEEN_HALVES.search(text):
+            text = _json(_in_pieces(data))
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return text
+
+
 def invalid_input(value: type[BaseModel], error: ValidationError) -> InvalidInputError:
     """Turn pydantic's report into one sentence: each bad field, then what the field is.
 
@@ -169,20 +188,22 @@ def invalid_input(value: type[BaseModel], error: ValidationError) -> InvalidInpu
     return InvalidInputError(f"{value.__name__}{_NOT_VALID}{'; '.join(problems)}.", remedy=remedy)
 
 
-def whole_number(value: object, subject: str) -> int:
-    """Return ``value`` as an int of at least 0 and at most 2**53.
+def whole_number(value: object, subject: str, *, least: int = 0) -> int:
+    """Return ``value`` as an int of at least ``least``, 0 or more, and at most 2**53.
 
     Raises:
-        InvalidInputError: For bools, fractions, strings, negative and huge numbers; names the subject.
+        InvalidInputError: For bools, fractions, strings, too small and huge numbers; names the subject.
     """
     if not isinstance(value, bool):
         try:
             number = operator.index(value)  # type: ignore[arg-type]  # TypeError is the answer for the rest
         except Exception:  # noqa: BLE001  # a foreign __index__ may raise anything
             number = -1
-        if 0 <= number <= LARGEST_WHOLE_NUMBER:
+        if least <= number <= LARGEST_WHOLE_NUMBER:
             return number
-    raise InvalidInputError(f"{subject} is {shown(value)}.", remedy="Give a whole number of 0 or more.")
+    raise InvalidInputError(
+        f"{subject} is {shown(value)}.", remedy=f"Give a whole number of {least:,} or more."
+    )
 
 
 def of_type(value: object, wanted: type[Wanted], subject: str) -> Wanted:
@@ -231,17 +252,6 @@ def _check_keys(value: type[BaseModel], data: Any) -> None:
             waiting += item.values()
         elif isinstance(item, list | tuple):
             waiting += item
-
-
-def _canonical(data: Any) -> str:
-    text = _json(data)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        if TEXT_KEY in text or _BETWEEN_HALVES.search(text):
-            text = _json(_in_pieces(data))
-        return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-    return text
 
 
 def _json(data: Any) -> str:

@@ -65,6 +65,8 @@ class MemoryLine:
         rendered: The escaped line with its line end.
         revision: The snapshot revision that last changed it.
         mandatory: Goal, constraints and the active task must always be shown.
+        status: Its state as it is shown; empty where it has none.
+        remark: The field that says more than its text, and what it says, unescaped; each may be empty.
     """
 
     record_id: str
@@ -73,6 +75,8 @@ class MemoryLine:
     rendered: str
     revision: int
     mandatory: bool
+    status: str = ""
+    remark: tuple[str, str] = ("", "")
 
     @property
     def opening(self) -> str:
@@ -127,10 +131,10 @@ def _lines(snapshot: WorkingMemorySnapshot) -> Iterator[MemoryLine]:
     tasks = snapshot.tasks.list if snapshot.tasks else ()
     for task in sorted(tasks, key=lambda task: task is not active):
         status = f"active, {task.status}" if task is active else task.status
-        rendered = _rendered(task.id, task.title, status=status, remark=("notes", task.notes or ""))
-        yield MemoryLine(
-            record_id("tasks", task.id), "tasks", task.title, rendered, task.revision, task is active
-        )
+        remark = ("notes", task.notes or "")
+        rendered = _rendered(task.id, task.title, status=status, remark=remark)
+        name = record_id("tasks", task.id)
+        yield MemoryLine(name, "tasks", task.title, rendered, task.revision, task is active, status, remark)
     for section, order in _ORDERS.items():
         for item in _ordered(getattr(snapshot, section), order):
             yield _line(section, item)
@@ -144,7 +148,7 @@ def _ordered(items: Sequence[MemoryItem], order: Sequence[str]) -> list[MemoryIt
 def _line(section: Section, item: MemoryItem, *, mandatory: bool = False) -> MemoryLine:
     rendered = _rendered(item.id, item.text, status=item.state, remark=item.remark)
     name = record_id(section, item.id)
-    return MemoryLine(name, section, item.text, rendered, item.revision, mandatory)
+    return MemoryLine(name, section, item.text, rendered, item.revision, mandatory, item.state, item.remark)
 
 
 def _rendered(item_id: str, text: str, *, status: str, remark: tuple[str, str]) -> str:

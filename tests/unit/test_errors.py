@@ -28,6 +28,7 @@ EVERY = (
     InvalidRequestError("Not now."),
     ContextBudgetExceededError(required_tokens=1_200, available_tokens=900, phase="overflow-retry"),
     ContextBudgetExceededError("Own words.", remedy="Own.", required_tokens=2, available_tokens=1),
+    errors.BlockBudgetError(required_tokens=12, budget_tokens=9),
     SourceError("Down.", source_id="rag"),
     SourceTimeoutError("Late.", source_id="rag"),
     errors.CallCancelledError("Stopped."),
