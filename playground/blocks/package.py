@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from playground.blocks.compile import BlockKind, ContextBlock
-from playground.compiler.values import WORKING_MEMORY_SOURCE, ContextPackage, Kind, SourceResult
+from playground.compiler.values import (
+    WORKING_MEMORY_SOURCE,
+    ContextCandidate,
+    ContextPackage,
+    Kind,
+    SourceResult,
+    TextKey,
+)
 from playground.digests import text_digest
 from playground.errors import InvalidInputError
 from playground.values import of_type, shown
@@ -13,7 +21,7 @@ from playground.working_memory.items import Section
 from playground.working_memory.rendering import MemoryLine, memory_lines
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
-__all__ = ["blocks_from_package"]
+__all__ = ["PackageRecord", "blocks_from_package", "package_records"]
 
 SECTION_KINDS: dict[Section, BlockKind] = {
     "goal": "goal",
@@ -43,8 +51,22 @@ RETENTION_REASONS: dict[BlockKind, str] = {
     "evaluation": "seen or assumed in the task",
 }
 
-_TextKey = tuple[str, str, str]
-_Text = tuple[str, BlockKind, bool]
+
+@dataclass(frozen=True, slots=True)
+class PackageRecord:
+    """One record that a compile chose from, and the block that stands for it.
+
+    Attributes:
+        source: Id of the record's source, or ``working-memory``.
+        record_id: Identifier within the source.
+        block: The block.
+        candidate: What its source offered; ``None`` for an item of working memory.
+    """
+
+    source: str
+    record_id: str
+    block: ContextBlock
+    candidate: ContextCandidate | None = None
 
 
 def blocks_from_package(
@@ -67,30 +89,39 @@ def blocks_from_package(
     Raises:
         InvalidInputError: When the text of an entry was not given, or two records have the same block id.
     """
+    records = package_records(package, results=results, working_memory=working_memory)
+    return tuple(record.block for record in records.values())
+
+
+def package_records(
+    package: ContextPackage,
+    *,
+    results: Sequence[SourceResult],
+    working_memory: WorkingMemorySnapshot | None = None,
+) -> dict[str, PackageRecord]:
+    """Return the records behind ``blocks_from_package``, by the id of their block; the same arguments."""
     entries = of_type(package, ContextPackage, "The package").manifest.entries
-    texts = {**_record_texts(results), **_line_texts(working_memory)}
+    candidates, lines = _candidates(results), _lines(working_memory)
     highest = max([1.0, *(entry.score for entry in entries if entry.score is not None)])
-    blocks: dict[str, ContextBlock] = {}
+    records: dict[str, PackageRecord] = {}
     seen: set[tuple[str, str]] = set()
     for entry in entries:
-        record = (entry.source, entry.record_id)
-        if record in seen or entry.reason in {"already-placed", "superseded"}:
+        pair = (entry.source, entry.record_id)
+        if pair in seen or entry.reason in {"already-placed", "superseded"}:
             continue
-        seen.add(record)
-        if (found := texts.get((*record, entry.digest))) is None:
+        seen.add(pair)
+        candidate, line = candidates.get((*pair, entry.digest)), lines.get((*pair, entry.digest))
+        if candidate is not None and entry.kind != "working-memory":
+            kind, content, required = _record_kind(entry.kind, candidate), candidate.text, candidate.mandatory
+        elif line is not None:
+            kind, content, required = SECTION_KINDS[line.section], _content(line), line.mandatory
+        else:
             raise InvalidInputError(
                 f"The text of record {shown(entry.record_id)} of {shown(entry.source)} was not given.",
                 remedy="Pass the results and the working memory that the package was compiled from.",
             )
-        block_id = ":".join(record)
-        if block_id in blocks:
-            raise InvalidInputError(
-                f"Two records have the block id {shown(block_id)}.",
-                remedy="Give a source an id without a colon.",
-            )
-        content, kind, required = found
-        blocks[block_id] = ContextBlock(
-            id=block_id,
+        block = ContextBlock(
+            id=":".join(pair),
             kind=kind,
             source=entry.source,
             role="user",
@@ -99,35 +130,37 @@ def blocks_from_package(
             required=required,
             retention_reason=RETENTION_REASONS[kind],
         )
-    return tuple(blocks.values())
+        if block.id in records:
+            raise InvalidInputError(
+                f"Two records have the block id {shown(block.id)}.",
+                remedy="Give a source an id without a colon.",
+            )
+        records[block.id] = PackageRecord(*pair, block, candidate)
+    return records
 
 
-def _record_texts(results: Sequence[SourceResult]) -> dict[_TextKey, _Text]:
-    texts: dict[_TextKey, _Text] = {}
+def _record_kind(kind: Kind, candidate: ContextCandidate) -> BlockKind:
+    return "skill" if kind == "skills" and candidate.mandatory else RECORD_KINDS[kind]
+
+
+def _candidates(results: Sequence[SourceResult]) -> dict[TextKey, ContextCandidate]:
+    found: dict[TextKey, ContextCandidate] = {}
     for result in results:
         of_type(result, SourceResult, "A result")
         for candidate in result.candidates:
-            loaded = result.kind == "skills" and candidate.mandatory
-            kind = "skill" if loaded else RECORD_KINDS[result.kind]
-            key = (result.source_id, candidate.record_id, str(candidate.digest))
-            texts.setdefault(key, (candidate.text, kind, candidate.mandatory))
-    return texts
+            found.setdefault((result.source_id, candidate.record_id, str(candidate.digest)), candidate)
+    return found
 
 
-def _line_texts(snapshot: WorkingMemorySnapshot | None) -> dict[_TextKey, _Text]:
+def _lines(snapshot: WorkingMemorySnapshot | None) -> dict[TextKey, MemoryLine]:
     if snapshot is None:
         return {}
     lines = memory_lines(of_type(snapshot, WorkingMemorySnapshot, "The working memory"))
-    return {
-        (WORKING_MEMORY_SOURCE, line.record_id, text_digest(line.text)): (
-            _line_content(line), SECTION_KINDS[line.section], line.mandatory
-        )
-        for line in lines
-    }  # fmt: skip
+    return {(WORKING_MEMORY_SOURCE, line.record_id, text_digest(line.text)): line for line in lines}
 
 
-def _line_content(line: MemoryLine) -> str:
-    """Return what the item says; without its state and its remark a rejected one would pass for a fact."""
+def _content(line: MemoryLine) -> str:
+    """Return what an item says; without its state and its remark a reverted one would pass for a fact."""
     name, said = line.remark
     state = f"({line.status}) " if line.status else ""
     return f"{state}{line.text}" + (f"\n{name}: {said}" if said else "")

@@ -1,0 +1,192 @@
+"""The two compilers on the same material: the same budget, the same estimator, what each keeps. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from playground.blocks.compile import (
+    CompiledBlocks,
+    ContextBlock,
+    CountedBlock,
+    approximate_token_estimator,
+    compile_blocks,
+)
+from playground.blocks.material import ContextMaterial, material_from_blocks
+from playground.blocks.package import package_records
+from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextBudget, ContextShares
+from playground.compiler.compile import compile_context
+from playground.compiler.values import ContextPackage, SourceResult
+from playground.errors import BlockBudgetError, ContextBudgetExceededError
+from playground.messages import Message
+from playground.tokens import TokenEstimator, message_tokens
+from playground.values import LARGEST_WHOLE_NUMBER
+from playground.working_memory.snapshot import WorkingMemorySnapshot
+
+__all__ = ["Origin", "SideBySide", "approximate_estimator", "compile_side_by_side", "smallest_budget"]
+
+MOST_STEPS = 10_000  # budgets tried; every one of them changes what is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The compile that blocks came from."""
+
+    package: ContextPackage
+    results: tuple[SourceResult, ...]
+    working_memory: WorkingMemorySnapshot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """What came of the same blocks in either compiler.
+
+    Attributes:
+        counted: The blocks in input order, with what each costs.
+        forced: Ids of those that are required or pinned.
+        blocks: What the block compiler made of them, or why it could not.
+        material: The same blocks as the context compiler was given them.
+        context: What the context compiler made of that, or why it could not.
+    """
+
+    counted: tuple[CountedBlock, ...]
+    forced: frozenset[str]
+    blocks: CompiledBlocks | BlockBudgetError
+    material: ContextMaterial
+    context: ContextPackage | ContextBudgetExceededError
+
+
+def compile_side_by_side(
+    blocks: Iterable[ContextBlock],
+    *,
+    budget_tokens: int,
+    estimator: TokenEstimator | None = None,
+    pinned_optional_ids: Iterable[str] = (),
+    shares: ContextShares | Mapping[str, float] = DEFAULT_CONTEXT_BUDGET.shares,
+    working_memory_tokens: int = DEFAULT_CONTEXT_BUDGET.working_memory_tokens,
+    origin: Origin | None = None,
+) -> SideBySide:
+    """Compile blocks by both compilers, each with the whole budget and the same estimator. O(n log n).
+
+    Args:
+        blocks: As for ``compile_blocks``.
+        budget_tokens: What either may add, in tokens, above zero. The context compiler pays its tags out of it.
+        estimator: Counts for both; ``approximate_estimator`` by default.
+        pinned_optional_ids: Ids of optional blocks that must be in; mandatory for the context compiler too.
+        shares: How the context compiler divides the budget among kinds.
+        working_memory_tokens: What its optional working memory may take, in tokens.
+        origin: The compile that the blocks came from; those of it become again what they were there.
+
+    Raises:
+        InvalidInputError: As ``compile_blocks``, ``blocks_from_package`` and ``ContextBudget`` do.
+    """
+    estimator = estimator or approximate_estimator()
+    pinned = tuple(pinned_optional_ids)
+    counted = compile_blocks(blocks, budget_tokens=LARGEST_WHOLE_NUMBER, estimator=estimator).included
+    offered = [one.block for one in counted]
+    forced = frozenset(one.id for one in counted if one.required or one.id in pinned)
+    made: CompiledBlocks | BlockBudgetError
+    try:
+        made = compile_blocks(
+            offered, budget_tokens=budget_tokens, estimator=estimator, pinned_optional_ids=pinned
+        )
+    except BlockBudgetError as error:
+        made = error
+    material = _material(offered, forced, origin)
+    return SideBySide(
+        counted=counted,
+        forced=forced,
+        blocks=made,
+        material=material,
+        context=_context(
+            material,
+            budget_tokens,
+            estimator,
+            ContextBudget.parse(
+                {
+                    "ratio": 1,
+                    "max_tokens": budget_tokens,
+                    "working_memory_tokens": working_memory_tokens,
+                    "shares": shares,
+                }
+            ),
+        ),
+    )
+
+
+def approximate_estimator() -> TokenEstimator:
+    """Return an estimator of messages that counts their texts as ``approximate_token_estimator`` does."""
+    return TokenEstimator(_approximate_tokens, name="approximate")
+
+
+def smallest_budget(
+    block_id: str, blocks: Sequence[CountedBlock], *, above: int, forced: Iterable[str] = ()
+) -> int | None:
+    """Return the smallest budget from ``above`` on at which the block compiler includes a block, in tokens.
+
+    The walk is repeated at every budget at which it changes, so that the answer is exact although a larger
+    budget may leave a block out that a smaller one holds.
+
+    Args:
+        block_id: Whose budget is sought.
+        blocks: All blocks, in input order.
+        above: Where the search begins, in tokens.
+        forced: Ids of the blocks that are required or pinned.
+
+    Returns:
+        The budget; ``None`` when there is no such block, or none was found within 10,000 changes.
+    """
+    must = frozenset(forced)
+    needed = sum(one.estimated_tokens for one in blocks if one.id in must)
+    budget = max(above, needed)
+    if block_id in must:
+        return budget
+    walk = sorted((one for one in blocks if one.id not in must), key=lambda one: one.priority, reverse=True)
+    place = next((place for place, one in enumerate(walk) if one.id == block_id), None)
+    if place is None:
+        return None
+    costs = [one.estimated_tokens for one in walk[: place + 1]]
+    for _ in range(MOST_STEPS):
+        remaining, missing = budget - needed, LARGEST_WHOLE_NUMBER
+        for cost in costs:
+            if cost <= remaining:
+                remaining -= cost
+                fits = True
+            else:
+                missing = min(missing, cost - remaining)
+                fits = False
+        if fits:
+            return budget
+        budget += missing
+    return None
+
+
+def _approximate_tokens(messages: Sequence[Message]) -> float:
+    return message_tokens(messages, lambda text: approximate_token_estimator.estimate(text) if text else 0)
+
+
+def _material(blocks: Sequence[ContextBlock], forced: frozenset[str], origin: Origin | None) -> ContextMaterial:
+    if origin is None:
+        return material_from_blocks(blocks, forced=forced)
+    memory = origin.working_memory
+    records = package_records(origin.package, results=origin.results, working_memory=memory)
+    return material_from_blocks(
+        blocks, forced=forced, records=records, results=origin.results, working_memory=memory
+    )
+
+
+def _context(
+    material: ContextMaterial, tokens: int, estimator: TokenEstimator, budget: ContextBudget
+) -> ContextPackage | ContextBudgetExceededError:
+    try:
+        return compile_context(
+            results=material.results,
+            messages=(),
+            input_tokens=tokens,
+            used_tokens=0,
+            budget=budget,
+            working_memory=material.working_memory,
+            estimator=estimator,
+        )
+    except ContextBudgetExceededError as error:
+        return error
