@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from playground.workspace import ask_sources, compile_answers, load_project, sam
 from tests.builders import compiled, offer
 
 
+@cache
 def working_memory() -> WorkingMemorySnapshot:
     start = create_working_memory(
         scope="s",
