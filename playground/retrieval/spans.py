@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from playground.retrieval.borders import cluster_border
+from playground.borders import cluster_border
 from playground.retrieval.headings import fence_after, headings_of
 
 __all__ = [

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from playground.retrieval.borders import cluster_border
+from playground.borders import cluster_border
 from playground.views.knobs import CANDIDATES, KNOBS, KnobSpec
 
 __all__ = ["LinkProblem", "check_link", "number_in", "sample_titles"]

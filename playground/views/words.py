@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final, get_args
 
+from playground.borders import cluster_border
 from playground.compiler.manifest import EntryKind, ManifestEntry, Reason
-from playground.retrieval.borders import cluster_border
 from playground.views.palette import Slot
 
 __all__ = [
