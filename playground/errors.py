@@ -18,7 +18,12 @@
     ├── StaleRevisionError           somebody else changed the record first
     ├── StoreError                   a database cannot be opened, read or written
     │   └── StoreBusyError           somebody else holds it for too long
-    └── ProjectError                 a project on disk cannot be used
+    ├── ProjectError                 a project on disk cannot be used
+    └── AIError                      a request to a model cannot be prepared
+        ├── InvalidToolProtocolError calls and results of tools do not belong together
+        ├── ContextOverflowError     a prepared request does not fit the window
+        ├── ContextChangedError      the context changed under the operation
+        └── ContextBusyError         another operation holds the context
 
 Each message says what is wrong, with sizes, and then the remedy. Every error pickles, and ``to_json`` gives
 a dictionary of scalars that is safe to log: never a cause, never a body.
@@ -26,18 +31,25 @@ a dictionary of scalars that is safe to log: never a cause, never a body.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 __all__ = [
+    "AIError",
     "BlockBudgetError",
     "CallCancelledError",
     "ContextBudgetExceededError",
+    "ContextBusyError",
+    "ContextChangedError",
+    "ContextOverflowError",
     "DocumentError",
     "EmbeddingUnavailableError",
     "ExecutionError",
     "InvalidInputError",
     "InvalidRequestError",
+    "InvalidToolProtocolError",
+    "OverflowBudget",
     "PlaygroundError",
     "ProjectError",
     "SourceError",
@@ -320,6 +332,141 @@ class ProjectError(PlaygroundError):
 
     def __init__(self, message: str, *, remedy: str = "", project: str = "") -> None:
         super().__init__(message, remedy=remedy, project=project)
+
+
+class AIError(PlaygroundError):
+    """A request to a model cannot be prepared; base of the second system's errors.
+
+    Attributes:
+        status: HTTP status that says the same, if one does. Codes are upper case here: hosts match on them.
+    """
+
+    code = "AI_ERROR"
+    status: ClassVar[int | None] = None
+
+
+class InvalidToolProtocolError(AIError):
+    """Two calls, or two final results, have one id in one namespace; the host must change the history.
+
+    Attributes:
+        namespace: ``function`` or ``custom``.
+        call_id: The id that occurs twice.
+        positions: Places of the two items, from 0, in history and then current input.
+    """
+
+    code = "INVALID_TOOL_PROTOCOL"
+    namespace: str
+    call_id: str
+    positions: tuple[int, ...]
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        remedy: str = "",
+        namespace: str = "",
+        call_id: str = "",
+        positions: Sequence[int] = (),
+    ) -> None:
+        super().__init__(
+            message, remedy=remedy, namespace=namespace, call_id=call_id, positions=tuple(positions)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OverflowBudget:
+    """What a request that does not fit would have used, in tokens.
+
+    Attributes:
+        actual_tokens: Everything counted in it.
+        max_tokens: What fits: the window without the response reserve.
+        overage_tokens: ``actual_tokens - max_tokens``.
+        breakdown: Tokens by part; a plugin's content stands as ``plugin:<name>``.
+        degradation_log: What was moved, dropped or cut before, one line each.
+    """
+
+    actual_tokens: int
+    max_tokens: int
+    overage_tokens: int
+    breakdown: Mapping[str, int]
+    degradation_log: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-ready data under the recorded names."""
+        return {
+            "actualTokens": self.actual_tokens,
+            "maxTokens": self.max_tokens,
+            "overageTokens": self.overage_tokens,
+            "breakdown": dict(self.breakdown),
+            "degradationLog": list(self.degradation_log),
+        }
+
+
+class ContextOverflowError(AIError):
+    """The request does not fit the window, even after compaction; shorten it or choose a larger window.
+
+    Attributes:
+        budget: What it would have used, and what was done before.
+    """
+
+    code = "CONTEXT_OVERFLOW"
+    status = 413
+    budget: OverflowBudget
+
+    def __init__(self, message: str = "", *, remedy: str = "", budget: OverflowBudget) -> None:
+        prefix = "Context overflow: "
+        said = (message or "the request does not fit").removeprefix(prefix)
+        if not message.startswith(prefix):
+            said = (
+                f"{said.removesuffix('.')}. It has {budget.actual_tokens:,} tokens, {budget.max_tokens:,} fit:"
+                f" {budget.overage_tokens:,} too many."
+            )
+        super().__init__(f"{prefix}{said}", remedy=remedy, budget=budget)
+
+    def get_degradation_summary(self) -> str:
+        """Return what was moved, dropped or cut before, one line each."""
+        return "\n".join(self.budget.degradation_log)
+
+    def get_top_consumers(self, n: int = 5) -> list[tuple[str, int]]:
+        """Return the ``n`` largest parts with their tokens, largest first, then by name."""
+        parts = sorted(self.budget.breakdown.items(), key=lambda part: (-part[1], part[0]))
+        return parts[: max(0, n)]
+
+    def to_json(self) -> dict[str, str | int | float | bool | None]:
+        """Return code, message and the three sizes; see ``PlaygroundError.to_json``."""
+        budget = self.budget
+        return {
+            **super().to_json(),
+            "actual_tokens": budget.actual_tokens,
+            "max_tokens": budget.max_tokens,
+            "overage_tokens": budget.overage_tokens,
+        }
+
+
+class ContextChangedError(AIError):
+    """The context changed while an operation worked on it; do it again from the stable context."""
+
+    code = "CONTEXT_CHANGED"
+    retryable = True
+
+
+class ContextBusyError(AIError):
+    """Another preparation, consolidation or rollover holds the context; try again once it is done.
+
+    Attributes:
+        operation: What holds it.
+    """
+
+    code = "CONTEXT_BUSY"
+    retryable = True
+    operation: str
+
+    def __init__(self, message: str = "", *, remedy: str = "", operation: str) -> None:
+        super().__init__(
+            message or f"The context is busy: {operation} is running.",
+            remedy=remedy or "Try again once it is done.",
+            operation=operation,
+        )
 
 
 def ends_execution(error: BaseException) -> bool:

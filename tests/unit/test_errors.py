@@ -40,11 +40,19 @@ EVERY = (
     errors.StoreError("Damaged.", store="memories.db"),
     errors.StoreBusyError("Held.", store="memories.db"),
     ProjectError("Damaged.", project="demo"),
+    errors.AIError("No answer."),
+    errors.InvalidToolProtocolError("Twice.", namespace="custom", call_id="c", positions=[1, 4]),
+    errors.ContextOverflowError(budget=errors.OverflowBudget(950, 900, 50, {"conversation": 950}, ("cut",))),
+    errors.ContextOverflowError("Too large.", remedy="Cut.", budget=errors.OverflowBudget(2, 1, 1, {})),
+    errors.ContextChangedError("Moved on.", remedy="Retry."),
+    errors.ContextBusyError(operation="prepare"),
 )
 
 
 def test_every_public_error_is_tried_here() -> None:
-    assert {type(error).__name__ for error in EVERY} == set(errors.__all__) - {"ends_execution"}
+    assert {type(error).__name__ for error in EVERY} == set(errors.__all__) - {
+        "OverflowBudget", "ends_execution",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("error", EVERY, ids=lambda error: type(error).__name__)
@@ -102,7 +110,7 @@ def test_the_logged_form_never_holds_a_cause_or_a_body() -> None:
 
 def test_only_errors_that_a_repetition_can_mend_are_retryable() -> None:
     assert {type(error).__name__ for error in EVERY if error.retryable} == {
-        "SourceTimeoutError", "StaleRevisionError", "StoreBusyError",
+        "ContextBusyError", "ContextChangedError", "SourceTimeoutError", "StaleRevisionError", "StoreBusyError",
     }  # fmt: skip
 
 
