@@ -1,0 +1,66 @@
+"""Context preparation: select a request that fits right before a model call, and lose nothing unsaid.
+
+The second system: a context keeps a conversation with its tools and plugins; ``prepare`` renders and counts
+it, compacts it at most once when it is over its critical line, and returns a request that fits or raises.
+Everything that is moved, dropped or cut is told.
+"""
+
+from playground.errors import (
+    AIError,
+    ContextBusyError,
+    ContextChangedError,
+    ContextOverflowError,
+    InvalidToolProtocolError,
+)
+from playground.preparation.budget import BudgetBreakdown, PreparationBudget
+from playground.preparation.estimation import ApproximateEstimator, PreparationEstimator
+from playground.preparation.ports import (
+    BasePlugin,
+    CompactionStrategy,
+    ContextPlugin,
+    ContextStorage,
+    StoreAction,
+    StoreHandler,
+    StoreSchema,
+)
+from playground.preparation.results import (
+    CompactionResult,
+    ConsolidationResult,
+    ContextPreparation,
+    ContextPrepareOptions,
+    ContextSnapshot,
+    OversizedInput,
+    PreparedContext,
+    RequestOptions,
+    RolloverResult,
+    SessionSummary,
+)
+
+__all__ = [
+    "AIError",
+    "ApproximateEstimator",
+    "BasePlugin",
+    "BudgetBreakdown",
+    "CompactionResult",
+    "CompactionStrategy",
+    "ConsolidationResult",
+    "ContextBusyError",
+    "ContextChangedError",
+    "ContextOverflowError",
+    "ContextPlugin",
+    "ContextPreparation",
+    "ContextPrepareOptions",
+    "ContextSnapshot",
+    "ContextStorage",
+    "InvalidToolProtocolError",
+    "OversizedInput",
+    "PreparationBudget",
+    "PreparationEstimator",
+    "PreparedContext",
+    "RequestOptions",
+    "RolloverResult",
+    "SessionSummary",
+    "StoreAction",
+    "StoreHandler",
+    "StoreSchema",
+]

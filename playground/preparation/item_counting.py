@@ -1,0 +1,159 @@
+"""What the blocks, items and definitions of a request count, in tokens.
+
+Pure. Everything that is known to travel is counted, however uncertain its exact tokens are; image data never
+counts as text. Ids and roles are covered by the four tokens of their message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from playground.preparation.estimation import PreparationEstimator
+
+__all__ = [
+    "MESSAGE_TOKENS",
+    "NATIVE_OUTPUTS",
+    "block_tokens",
+    "definition_parts",
+    "definition_tokens",
+    "item_tokens",
+    "native_tools_tokens",
+    "response_format_tokens",
+    "tools_tokens",
+]
+
+MESSAGE_TOKENS = 4  # tokens of framing around a message or a native output
+OPAQUE_TOKENS = 50  # tokens, at least, of an item whose kind is not known
+DEFINITION_TOKENS = 10  # tokens of framing around one tool definition
+TOOL_LIST_TOKENS = 20  # tokens of framing around the list of function tools
+
+NATIVE_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_TEXTS = frozenset({"input_text", "output_text", "text"})
+_IMAGES = frozenset({"input_image_url", "input_image", "image_url", "image"})
+
+
+def item_tokens(data: Mapping[str, Any], estimator: PreparationEstimator) -> tuple[int, tuple[int, ...]]:
+    """Count an item. O(its characters).
+
+    Returns:
+        The tokens of the item, and of each block where it is a message; a message's are its blocks' sum and 4.
+    """
+    kind = data.get("type")
+    if kind == "message":
+        blocks = tuple([block_tokens(block, estimator) for block in data["content"]])
+        return MESSAGE_TOKENS + sum(blocks), blocks
+    if kind in NATIVE_OUTPUTS:
+        output = data.get("output")
+        parts = (
+            _parts_tokens(output, estimator) if isinstance(output, list | tuple) else _amount(output, estimator)
+        )
+        return MESSAGE_TOKENS + parts, ()
+    if kind == "compaction":
+        return MESSAGE_TOKENS + _amount(data.get("encrypted_content"), estimator), ()
+    if kind == "reasoning":
+        return MESSAGE_TOKENS + _amounts(data, ("summary", "encrypted_content"), estimator), ()
+    return max(OPAQUE_TOKENS, estimator.data(data)), ()
+
+
+def block_tokens(block: Mapping[str, Any], estimator: PreparationEstimator) -> int:
+    """Count one content block, without its message's framing."""
+    match block.get("type"):
+        case "input_text" | "output_text":
+            return _amount(block.get("text"), estimator)
+        case "tool_use":
+            arguments = block.get("arguments")
+            if arguments is None:
+                arguments = block.get("input") or {}
+            return estimator.data(arguments) + _amounts(block, ("name", "thoughtSignature"), estimator)
+        case "custom_tool_use":
+            return _amounts(block, ("name", "input", "thoughtSignature"), estimator)
+        case "tool_result" | "custom_tool_result":
+            images = block.get("__images")
+            count = len(images) if isinstance(images, list | tuple) else 0
+            content = _result_tokens(block.get("content"), estimator)
+            return content + _amount(block.get("error"), estimator) + count * estimator.image()
+        case "thinking":
+            return _amounts(block, ("thinking", "signature"), estimator)
+        case "input_file" if block.get("file_id") is not None:
+            return estimator.data(block["file_id"])
+        case kind if isinstance(kind, str) and kind in _IMAGES:
+            return _image_tokens(block, estimator)
+    return estimator.data(block)
+
+
+def definition_tokens(tool: Mapping[str, Any], estimator: PreparationEstimator) -> int:
+    """Count one function tool: name, description, parameters as compact JSON, and 10."""
+    name, description, parameters = definition_parts(tool)
+    texts = _amount(name, estimator) + _amount(description, estimator)
+    return texts + estimator.data(parameters) + DEFINITION_TOKENS
+
+
+def definition_parts(tool: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Return name, description and parameters of a definition, flat or under ``function``."""
+    inner = tool.get("function")
+    source = inner if isinstance(inner, Mapping) else tool
+    parameters = source.get("parameters")
+    if parameters is None:
+        parameters = source.get("input_schema")
+    return source.get("name"), source.get("description"), {} if parameters is None else parameters
+
+
+def tools_tokens(definitions: Iterable[Mapping[str, Any]], estimator: PreparationEstimator) -> int:
+    """Count all function tools: 0 for none, else each and 20 for the list."""
+    counts = [definition_tokens(tool, estimator) for tool in definitions]
+    return sum(counts) + TOOL_LIST_TOKENS if counts else 0
+
+
+def native_tools_tokens(definitions: Iterable[Mapping[str, Any]], estimator: PreparationEstimator) -> int:
+    """Count the definitions of tools that the provider runs: each as compact JSON, and 10."""
+    return sum(estimator.data(definition) + DEFINITION_TOKENS for definition in definitions)
+
+
+def response_format_tokens(response_format: Any, estimator: PreparationEstimator) -> int:
+    """Count a response format as compact JSON; 0 for none and for plain text."""
+    if response_format is None or response_format == "text":
+        return 0
+    if isinstance(response_format, Mapping) and response_format.get("type") == "text":
+        return 0
+    return estimator.data(response_format)
+
+
+def _amount(value: Any, estimator: PreparationEstimator) -> int:
+    return 0 if value is None else estimator.data(value)
+
+
+def _amounts(data: Mapping[str, Any], fields: Iterable[str], estimator: PreparationEstimator) -> int:
+    return sum([_amount(data.get(field), estimator) for field in fields])
+
+
+def _image_tokens(image: Mapping[str, Any], estimator: PreparationEstimator) -> int:
+    url = image.get("image_url")
+    detail = url.get("detail") if isinstance(url, Mapping) else None
+    return estimator.image(detail=image.get("detail") if detail is None else detail)
+
+
+def _is_image(part: Any) -> bool:
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    return isinstance(kind, str) and kind in _IMAGES
+
+
+def _result_tokens(content: Any, estimator: PreparationEstimator) -> int:
+    """Count what a message's result holds; images among the parts of a list count as images."""
+    if not isinstance(content, list | tuple) or not any(map(_is_image, content)):
+        return _amount(content, estimator)
+    images = [part for part in content if _is_image(part)]
+    rest = [part for part in content if not _is_image(part)]
+    return sum(_image_tokens(image, estimator) for image in images) + (estimator.data(rest) if rest else 0)
+
+
+def _parts_tokens(parts: Iterable[Any], estimator: PreparationEstimator) -> int:
+    total = 0
+    for part in parts:
+        if _is_image(part):
+            total += _image_tokens(part, estimator)
+        elif isinstance(part, Mapping) and part.get("type") in _TEXTS and isinstance(part.get("text"), str):
+            total += estimator.text(part["text"])
+        else:
+            total += estimator.data(part)
+    return total
