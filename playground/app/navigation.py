@@ -9,7 +9,13 @@ from streamlit.navigation.page import StreamlitPage
 
 __all__ = ["PAGES", "page_named"]
 
-PAGES = {"data": "Data", "compile": "Compile", "explain": "Explain", "working_memory": "Working memory"}
+PAGES = {
+    "data": "Data",
+    "compile": "Compile",
+    "explain": "Explain",
+    "working_memory": "Working memory",
+    "blocks": "Blocks",
+}
 LANDING = "compile"
 
 

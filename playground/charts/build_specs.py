@@ -14,8 +14,8 @@ from typing import Any
 
 import altair as alt
 
+from playground.charts import blocks, sources, waterfall
 from playground.charts import map as record_map
-from playground.charts import sources, waterfall
 from playground.charts.evaluation_specs import evaluation_grid_spec, evaluation_steps_spec, recall_spec
 from playground.charts.spec_parts import descriptions, framed, only, ringed, rows_chart, slot, text
 
@@ -95,6 +95,27 @@ def sources_spec() -> dict[str, Any]:
     return framed(demand, segments, granted, outline, names, *numbers, height=sources.HEIGHT)
 
 
+def blocks_spec() -> dict[str, Any]:
+    """Build the bars of blocks by kind."""
+    base = rows_chart()
+    x = alt.X("x0:Q", axis=None, scale=alt.Scale(domain=[0, 1], range=[0, {"expr": f"width-{blocks.NUMBERS}"}]))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, blocks.HEIGHT], range=[0, blocks.HEIGHT]))
+    bars = (
+        base.transform_filter(only("bar"))
+        .mark_bar(size=blocks.BAR_HEIGHT, cornerRadius=2, orient="horizontal")
+        .encode(x=x, x2="x1:Q", y=y, color=slot("slot"), **descriptions())
+    )
+    named = base.transform_filter(only("row"))
+    names = text(named, "name", align="left").encode(x=alt.value(-blocks.GUTTER), y=y, color=slot("quiet"))
+    numbers = [
+        text(named, name, align="right", dx=-distance).encode(
+            x=alt.value("width"), y=y, color=slot("strong" if name.startswith("included") else "quiet")
+        )
+        for name, distance in blocks.COLUMNS
+    ]
+    return framed(bars, names, *numbers, height=blocks.HEIGHT)
+
+
 def map_spec() -> dict[str, Any]:
     """Build the map: faint points, rings for what is offered, filled ones for what is in the request."""
     base = rows_chart()
@@ -133,6 +154,7 @@ def map_spec() -> dict[str, Any]:
 BUILDERS: dict[str, Callable[[], dict[str, Any]]] = {
     "waterfall": waterfall_spec,
     "sources": sources_spec,
+    "blocks": blocks_spec,
     "evaluation_steps": evaluation_steps_spec,
     "evaluation_grid": evaluation_grid_spec,
     "map": map_spec,

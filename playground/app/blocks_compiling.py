@@ -1,0 +1,131 @@
+"""Both compilers on the table of the Blocks page, cached by what the table holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from playground.app.blocks_material import Material, rows_digest
+from playground.app.caches import material_cache
+from playground.app.controls import Settings
+from playground.blocks.compile import CompiledBlocks, compile_blocks
+from playground.blocks.side_by_side import (
+    Origin,
+    SideBySide,
+    approximate_estimator,
+    compile_side_by_side,
+    smallest_budget,
+)
+from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextShares
+from playground.models import find_model
+from playground.tokenizers import load_tokenizer, tokenizer_estimator
+from playground.tokens import TokenEstimator
+from playground.values import LARGEST_WHOLE_NUMBER
+from playground.views.blocks_table import TableRow, blocks_of
+
+__all__ = ["all_tokens", "counter_name", "needed_budget", "sides"]
+
+
+def counter_name(sidebar: bool) -> str:
+    """Return which estimator counts: the approximate one, or the one that the sidebar names."""
+    if not sidebar:
+        return "approximate"
+    if st.session_state["estimator"] == "heuristic":
+        return "heuristic"
+    return find_model(str(st.session_state["model"])).tokenizer or "o200k_base"
+
+
+def all_tokens(rows: Sequence[TableRow], counter: str) -> int:
+    """Return what all blocks of a table without a fault cost together, in tokens."""
+    return _counted(rows_digest(rows), counter, rows).estimated_tokens
+
+
+def sides(
+    material: Material,
+    rows: Sequence[TableRow],
+    *,
+    budget: int,
+    pins: Sequence[str],
+    counter: str,
+    settings: Settings | None,
+) -> SideBySide:
+    """Return what both compilers make of a table without a fault.
+
+    Args:
+        material: Where the table began.
+        rows: What it holds now.
+        budget: In tokens, for either.
+        pins: Ids of the blocks that are pinned.
+        counter: Which estimator counts, see ``counter_name``.
+        settings: The sidebar's shares and working-memory tokens hold for the context compiler.
+    """
+    context = settings.budget if settings else DEFAULT_CONTEXT_BUDGET
+    return _sides(
+        rows_digest(rows),
+        material.name if material.origin else "",
+        budget,
+        tuple(pins),
+        counter,
+        repr(context.shares),
+        context.working_memory_tokens,
+        rows,
+        context.shares,
+        material.origin,
+    )
+
+
+def needed_budget(
+    side: SideBySide, block_id: str, *, rows: Sequence[TableRow], budget: int, counter: str
+) -> int | None:
+    """Return the smallest budget from the present one on that includes a block, if one was found, in tokens."""
+    return _needed(rows_digest(rows), counter, budget, tuple(sorted(side.forced)), block_id, side)
+
+
+@material_cache(16)
+def _sides(
+    digest: str,  # noqa: ARG001  # what the rows follow from
+    came_from: str,  # noqa: ARG001  # the same of the origin
+    budget: int,
+    pins: tuple[str, ...],
+    counter: str,
+    shares: str,  # noqa: ARG001
+    working_memory_tokens: int,
+    _rows: Sequence[TableRow],
+    _shares: ContextShares,
+    _origin: Origin | None,
+) -> SideBySide:
+    return compile_side_by_side(
+        blocks_of(_rows),
+        budget_tokens=budget,
+        estimator=_estimator(counter),
+        pinned_optional_ids=pins,
+        shares=_shares,
+        working_memory_tokens=working_memory_tokens,
+        origin=_origin,
+    )
+
+
+@material_cache(16)
+def _counted(digest: str, counter: str, _rows: Sequence[TableRow]) -> CompiledBlocks:  # noqa: ARG001
+    return compile_blocks(blocks_of(_rows), budget_tokens=LARGEST_WHOLE_NUMBER, estimator=_estimator(counter))
+
+
+@material_cache(64)
+def _needed(
+    digest: str,  # noqa: ARG001  # what the costs follow from
+    counter: str,  # noqa: ARG001  # the same
+    budget: int,
+    forced: tuple[str, ...],
+    block_id: str,
+    _side: SideBySide,
+) -> int | None:
+    return smallest_budget(block_id, _side.counted, above=budget, forced=forced)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _estimator(counter: str) -> TokenEstimator:
+    """One for all, so that a moved budget counts nothing again; it remembers digests alone."""
+    if counter == "approximate":
+        return approximate_estimator()
+    return TokenEstimator() if counter == "heuristic" else tokenizer_estimator(load_tokenizer(counter))

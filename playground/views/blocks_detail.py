@@ -1,0 +1,111 @@
+"""One block in full: why it is in or out, and what would let it in. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from playground.blocks.side_by_side import SideBySide
+from playground.blocks.turns import BlockTurn
+from playground.compiler.values import ContextPackage
+from playground.errors import BlockBudgetError
+from playground.views.blocks import kind_label
+from playground.views.blocks_comparison import ComparedBlock
+from playground.views.direction import without_overrides
+from playground.views.explanation import Fact
+from playground.views.palette import Slot
+from playground.views.words import Sentence, count, marked, plural
+
+__all__ = ["BlockDetail", "block_detail"]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDetail:
+    """The panel of one block; its texts are untrusted."""
+
+    title: str
+    slot: Slot
+    about: str
+    """``Memory, priority 40``."""
+    facts: tuple[Fact, ...]
+    sentence: Sentence
+    context: Sentence
+    """What the context compiler did with it."""
+    text: str
+    more: tuple[tuple[str, str], ...]
+    """Its other fields by name."""
+    raise_to: int | None
+    """The smallest budget that includes it, where it is left out; ``None`` where it is in or none was found."""
+    pin: str
+    """``Pin`` or ``Unpin``; empty for a required block."""
+
+
+def block_detail(
+    one: ComparedBlock, side: SideBySide, *, turn: BlockTurn | None, smallest: int | None
+) -> BlockDetail:
+    """Return the panel of one block.
+
+    Args:
+        one: The block and its outcomes.
+        side: The two results.
+        turn: Its turn in the walk, if it had one.
+        smallest: The smallest budget from the present one on that includes it, in tokens.
+    """
+    block = one.block
+    reason = [("Retention reason", without_overrides(block.retention_reason))] if block.retention_reason else []
+    source = [("Source", without_overrides(block.source))] if block.source else []
+    return BlockDetail(
+        title=one.title,
+        slot=one.slot,
+        about=f"{kind_label(block.kind)}, priority {_number(block.priority)}",
+        facts=_facts(one, turn),
+        sentence=marked(_sentence(one, side, turn)),
+        context=_context(one, side),
+        text=block.content,
+        more=(("Id", without_overrides(block.id)), *source, ("Role", block.role), *reason),
+        raise_to=None if one.included else smallest,
+        pin="" if block.required else "Unpin" if block.id in side.forced else "Pin",
+    )
+
+
+def _facts(one: ComparedBlock, turn: BlockTurn | None) -> tuple[Fact, ...]:
+    if turn is None:
+        place, left, short = Fact("Rank", "–", "not ranked"), "–", "–"
+    else:
+        place = Fact("Rank", count(turn.rank), f"of {count(turn.ranked)}")
+        left, short = count(turn.left), count(turn.short_by) if turn.short_by else "fits"
+    return (
+        place,
+        Fact("Tokens", count(one.block.estimated_tokens), one.outcome),
+        Fact("Left at its turn", left, "tokens" if turn else ""),
+        Fact("Short by", short, "tokens" if turn and turn.short_by else ""),
+    )
+
+
+def _sentence(one: ComparedBlock, side: SideBySide, turn: BlockTurn | None) -> str:
+    """Numbers between double stars."""
+    takes = plural(one.block.estimated_tokens, "token")
+    if isinstance(side.blocks, BlockBudgetError):
+        must = "It is one of them. " if one.id in side.forced else ""
+        return (
+            f"Required and pinned blocks alone do not fit, so nothing was chosen. {must}It takes **{takes}**."
+        )
+    if turn is None:
+        what = "required" if one.block.required else "pinned"
+        return f"It is in because it is {what}, whatever its priority; it takes **{takes}**."
+    if turn.short_by:
+        left = count(turn.left)
+        were = "was" if turn.left == 1 else "were"
+        return f"It takes **{takes}**; **{left}** {were} left at its turn: **{count(turn.short_by)}** short."
+    return f"It got in: **{plural(turn.left, 'token')}** left at its turn, it takes **{takes}**."
+
+
+def _context(one: ComparedBlock, side: SideBySide) -> Sentence:
+    if not isinstance(side.context, ContextPackage):
+        return marked("The context compiler made nothing of this budget.")
+    tagged = f" It costs **{count(one.tagged)}** there, tags and all." if one.tagged is not None else ""
+    verb = "keeps it" if one.selected else "leaves it out"
+    return marked(f"The context compiler {verb}: {one.reason}.{tagged}")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.12g}".replace("-", "−")
