@@ -34,7 +34,7 @@ from playground.messages import (
 from playground.tokens import FILE_TYPES, compact_json
 from playground.values import shown
 
-__all__ = ["to_anthropic", "to_openai"]
+__all__ = ["json_ready", "to_anthropic", "to_openai"]
 
 Json = dict[str, Any]
 
@@ -98,7 +98,7 @@ def to_anthropic(
             {"name": tool.get("name"), **_description(tool), "input_schema": _parameters(tool)}
             for tool in tools
         ]
-    return _json_ready(body)
+    return json_ready(body)
 
 
 def to_openai(
@@ -141,7 +141,17 @@ def to_openai(
             }
             for tool in tools
         ]
-    return _json_ready(body)
+    return json_ready(body)
+
+
+def json_ready(body: Json) -> Json:
+    """Return a copy of a body that encodes as UTF-8 JSON, whatever it holds.
+
+    Raises:
+        InvalidInputError: When it is nested too deeply.
+    """
+    ready: Json = _plain(body)
+    return ready
 
 
 def _checked(messages: Iterable[Message | Mapping[str, Any]], max_tokens: int) -> tuple[Message, ...]:
@@ -263,11 +273,6 @@ def _description(tool: Mapping[str, Any]) -> Json:
 def _parameters(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     found: Mapping[str, Any] | None = tool.get("parameters", tool.get("input_schema"))
     return _NO_PARAMETERS if found is None else found
-
-
-def _json_ready(body: Json) -> Json:
-    ready: Json = _plain(body)
-    return ready
 
 
 def _plain(value: Any) -> Any:

@@ -30,6 +30,15 @@ _FIELDS = frozenset(
 )
 _PART_KINDS = frozenset({"text", "image", "tool_use", "tool_result", "reasoning"})
 _TEXT_KINDS = frozenset({"text", "input_text", "output_text"})
+# What is read of each kind of part; whoever reads exactly is told of the rest.
+_READ_OF_PARTS: Mapping[str, frozenset[str]] = {
+    **{kind: frozenset({"type", "text"}) for kind in _TEXT_KINDS},
+    "refusal": frozenset({"type", "refusal"}),
+    "thinking": frozenset({"type", "thinking", "signature"}),
+    "redacted_thinking": frozenset({"type", "data"}),
+    "image": frozenset({"type", "source"}),
+    "image_url": frozenset({"type", "image_url"}),
+}
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", re.DOTALL)
 
 
@@ -50,16 +59,22 @@ class LeftOut:
         self.fields.update(name for name in data.keys() - known if data[name] is not None)
 
 
-def canonical_message(data: Mapping[str, Any], left_out: LeftOut) -> Json:
-    """Return a message as ``as_message`` reads it.
+def canonical_message(data: Mapping[str, Any], left_out: LeftOut, *, exact: bool = False) -> Json:
+    """Return a message as ``as_message`` reads it, or, ``exact``, in a form from which nothing is lost.
 
     ``developer`` messages become system messages. Tool calls beside the content become parts of it, their
     arguments parsed where they are JSON; a ``function_call``, which has no id, gets one of its name. An answer
     of ``null`` is an empty one.
 
+    Exact reading differs in four things: a call keeps its arguments as they were written, under ``arguments``,
+    and says ``custom`` if it is one; an image keeps its ``detail``; a file stays as it came; an answer of
+    ``null`` has no part at all.
+
     Args:
         data: An object with a role.
-        left_out: Where fields that are not read, and unknown kinds of parts, are counted.
+        left_out: Where fields that are not read, and unknown kinds of parts, are counted; fields of parts too,
+            where the reading is exact.
+        exact: Whether nothing may be lost.
 
     Raises:
         InvalidInputError: When the role is unknown or calls are malformed; ``as_message`` checks the parts.
@@ -75,7 +90,7 @@ def canonical_message(data: Mapping[str, Any], left_out: LeftOut) -> Json:
     elif data.get("tool_call_id") is not None:
         content = [_result(data["tool_call_id"], content)]
     else:
-        content = _content(data, content, left_out)
+        content = _content(data, content, left_out, exact=exact)
     message = {"role": _ROLES.get(role, role), "content": content}
     metadata = data.get("providerMetadata", data.get("provider_metadata"))
     return message if metadata is None else {**message, "providerMetadata": metadata}
@@ -95,26 +110,31 @@ def system_messages(system: Any) -> list[Json]:
     return [{"role": "system", "content": [block]} for block in blocks]
 
 
-def _content(data: Mapping[str, Any], content: Any, left_out: LeftOut) -> Any:
-    calls = [*_tool_calls(data.get("tool_calls")), *_function_call(data.get("function_call"))]
+def _content(data: Mapping[str, Any], content: Any, left_out: LeftOut, *, exact: bool) -> Any:
+    calls = [
+        *_tool_calls(data.get("tool_calls"), exact=exact),
+        *_function_call(data.get("function_call"), exact=exact),
+    ]
     if isinstance(refusal := data.get("refusal"), str) and refusal:
         calls.insert(0, {"type": "text", "text": refusal})
     if content is None and "content" not in data and not calls:
         raise InvalidInputError("a message has no content", remedy="Give a text or a list of parts.")
     if not calls and not isinstance(content, list):
-        return "" if content is None else content
+        return content if content is not None else [] if exact else ""
     if isinstance(content, str | None):
         content = [{"type": "text", "text": content}] if content else []
     if not isinstance(content, list):
         raise InvalidInputError("the content is neither text nor a list", remedy="Give one of the two.")
-    return [*(_part(part, left_out) for part in content), *calls]
+    return [*(_part(part, left_out, exact=exact) for part in content), *calls]
 
 
-def _part(part: Any, left_out: LeftOut) -> Any:
+def _part(part: Any, left_out: LeftOut, *, exact: bool) -> Any:
     if not isinstance(part, dict):
         return part  # as_message says what is wrong
     kind = part.get("type")
     read = _known_part(part, kind) if isinstance(kind, str) else None
+    if exact and isinstance(kind, str) and read is not None:
+        read = _exact_part(part, kind, read, left_out)
     if read is None:
         read = part
         name = kind if isinstance(kind, str) else shown(kind)  # a list has no place in a set
@@ -146,6 +166,16 @@ def _known_part(part: Json, kind: str) -> Json | None:
     return None
 
 
+def _exact_part(part: Json, kind: str, read: Json, left_out: LeftOut) -> Json | None:
+    """Return a part that was read with what is lost otherwise; ``None`` where too much would be."""
+    known = _READ_OF_PARTS.get(kind)
+    if known is None:
+        return None
+    left_out.add_fields(part, known)
+    detail = part["image_url"].get("detail") if isinstance(part.get("image_url"), dict) else None
+    return read if detail is None else {**read, "detail": detail}
+
+
 def _source(source: Json) -> Json | None:
     data, media_type = source.get("data"), source.get("media_type")
     if source.get("type") == "base64" and isinstance(data, str) and isinstance(media_type, str):
@@ -162,29 +192,33 @@ def _image(url: str) -> Json:
     return {"type": "image", "image": found["data"], "mediaType": found["type"]}
 
 
-def _tool_calls(calls: Any) -> list[Json]:
+def _tool_calls(calls: Any, *, exact: bool) -> list[Json]:
     if calls is None:
         return []
     if not isinstance(calls, list):
         raise InvalidInputError("tool_calls is no list", remedy="Give a list of calls.")
-    return [_tool_call(call) for call in calls]
+    return [_tool_call(call, exact=exact) for call in calls]
 
 
-def _tool_call(call: Any) -> Json:
+def _tool_call(call: Any, *, exact: bool) -> Json:
     function = call.get("function", call.get("custom")) if isinstance(call, dict) else None
     if not isinstance(function, dict):
         raise InvalidInputError("a tool call names no function", remedy="Give each call an id and a function.")
     arguments = function.get("arguments", function.get("input"))
-    return {"type": "tool_use", "id": call.get("id"), "name": function.get("name"), "input": _parsed(arguments)}
+    named = {"type": "tool_use", "id": call.get("id"), "name": function.get("name")}
+    if not exact:
+        return {**named, "input": _parsed(arguments)}
+    return {**named, "arguments": arguments, **({} if "function" in call else {"custom": True})}
 
 
-def _function_call(call: Any) -> list[Json]:
+def _function_call(call: Any, *, exact: bool) -> list[Json]:
     if call is None:
         return []
     if not isinstance(call, dict):
         raise InvalidInputError("function_call is no object", remedy="Give it a name and arguments.")
-    arguments = _parsed(call.get("arguments"))
-    return [{"type": "tool_use", "id": _call_id(call), "name": call.get("name"), "input": arguments}]
+    named = {"type": "tool_use", "id": _call_id(call), "name": call.get("name")}
+    arguments = call.get("arguments")
+    return [{**named, "arguments": arguments} if exact else {**named, "input": _parsed(arguments)}]
 
 
 def _call_id(named: Mapping[str, Any]) -> str:

@@ -1,0 +1,160 @@
+"""A prepared request as the body that OpenAI's Chat Completions or Anthropic's Messages take.
+
+Pure. Nothing is left out in silence: what a shape cannot say raises an error that names the item. Only ids of
+messages, and what a host notes on a block for itself, stay behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from playground.errors import InvalidInputError
+from playground.exports import json_ready
+from playground.preparation.anthropic_blocks import anthropic_blocks
+from playground.preparation.export_parts import blocks_of, no_equivalent, telling_item
+from playground.preparation.item_counting import NATIVE_OUTPUTS, definition_parts
+from playground.preparation.items import Json
+from playground.preparation.openai_messages import openai_messages
+from playground.values import shown, whole_number
+
+__all__ = ["export_anthropic", "export_openai"]
+
+OPENAI = "OpenAI's Chat Completions"
+ANTHROPIC = "Anthropic's Messages"
+_CALLS = frozenset({"tool_use", "custom_tool_use"})
+
+
+def export_openai(
+    items: Sequence[Mapping[str, Any]],
+    *,
+    model: str,
+    max_tokens: int,
+    tools: Sequence[Mapping[str, Any]] = (),
+) -> Json:
+    """Return the body of a Chat Completions request.
+
+    Each result is a ``tool`` message of its own; a failed one begins with ``Error:``, because the wire has no
+    flag for it. Arguments go out as the model wrote them. Lone surrogates become U+FFFD.
+
+    Args:
+        items: ``PreparedContext.input``, or any list of items.
+        model: Sent as it is.
+        max_tokens: Longest answer, in tokens, > 0.
+        tools: Definitions in either spelling, flat or under ``function``.
+
+    Raises:
+        InvalidInputError: When something has no equivalent there: reasoning, opaque items, images in results,
+            replay signatures, asynchronous calls, outputs of calls that are not among the items, or one id in
+            both namespaces. Names the item, whose place is its ``position``.
+    """
+    calls: dict[str, str] = {}
+    messages: list[Json] = []
+    for position, item in enumerate(items):
+        with telling_item(position, OPENAI):
+            _check_calls(item, calls)
+            messages += openai_messages(item)
+    body: Json = {"model": model, "max_completion_tokens": _limit(max_tokens), "messages": messages}
+    if tools:
+        body["tools"] = [_openai_tool(number, tool) for number, tool in enumerate(tools)]
+    return json_ready(body)
+
+
+def export_anthropic(
+    items: Sequence[Mapping[str, Any]],
+    *,
+    model: str,
+    max_tokens: int,
+    tools: Sequence[Mapping[str, Any]] = (),
+) -> Json:
+    """Return the body of a Messages request.
+
+    Developer messages are gathered in ``system``; neighbouring turns of one role are merged, results first, as
+    that API demands. A failed result says so by its flag, and by the text of the error where there is one. The
+    detail of an image, a mere hint, has no place there. Lone surrogates become U+FFFD.
+
+    Args:
+        items: ``PreparedContext.input``, or any list of items.
+        model: Sent as it is.
+        max_tokens: Longest answer, in tokens, > 0.
+        tools: Definitions in either spelling, flat or under ``function``.
+
+    Raises:
+        InvalidInputError: When something has no equivalent there: custom calls, unsigned thinking, opaque
+            items, replay signatures of other providers, asynchronous calls, outputs of calls that are not among
+            the items, or arguments that are no JSON object. Names the item, whose place is its ``position``.
+    """
+    calls: dict[str, str] = {}
+    system: list[Json] = []
+    turns: list[Json] = []
+    for position, item in enumerate(items):
+        with telling_item(position, ANTHROPIC):
+            _check_calls(item, calls)
+            blocks = anthropic_blocks(item)
+            role = item.get("role", "user")
+            if role == "developer":
+                system += _texts(blocks)
+            elif blocks and turns and turns[-1]["role"] == role:
+                turns[-1]["content"] += blocks
+            elif blocks:
+                turns.append({"role": role, "content": blocks})
+    for turn in turns:
+        # Stable: the order within results and within the rest stays.
+        turn["content"].sort(key=lambda block: block["type"] != "tool_result")
+    body: Json = {"model": model, "max_tokens": _limit(max_tokens)}
+    body |= {"system": system} if system else {}
+    body["messages"] = turns
+    if tools:
+        body["tools"] = [_anthropic_tool(number, tool) for number, tool in enumerate(tools)]
+    return json_ready(body)
+
+
+def _check_calls(item: Mapping[str, Any], calls: dict[str, str]) -> None:
+    """Note the calls of an item; refuse an output whose call is elsewhere, and an id that means two calls."""
+    if not isinstance(item, Mapping):
+        raise InvalidInputError(f"it is {shown(item)}", remedy="Give an object with a type.")
+    for call_id, kind in _called(item):
+        if calls.setdefault(call_id, kind) != kind:
+            raise no_equivalent(f"the id {shown(call_id)} of both a function call and a custom one")
+    if item.get("type") in NATIVE_OUTPUTS and item.get("call_id") not in calls:
+        raise no_equivalent(f"the output of the call {shown(item.get('call_id'))}, which the provider keeps,")
+
+
+def _called(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if item.get("type") == "message":
+        for block in blocks_of(item):
+            if block.get("type") in _CALLS:
+                yield block["id"], block["type"]
+
+
+def _texts(blocks: Sequence[Json]) -> list[Json]:
+    for block in blocks:
+        if block["type"] != "text":
+            raise no_equivalent(f"{block['type']} in a developer message")
+    return [*blocks]
+
+
+def _limit(max_tokens: int) -> int:
+    return whole_number(max_tokens, "max_tokens", least=1)
+
+
+def _openai_tool(number: int, tool: Mapping[str, Any]) -> Json:
+    if tool.get("type") == "custom":
+        return {"type": "custom", "custom": {**tool.get("custom", {})}}
+    return {"type": "function", "function": _definition(number, tool, "parameters")}
+
+
+def _anthropic_tool(number: int, tool: Mapping[str, Any]) -> Json:
+    if tool.get("type") == "custom":
+        raise InvalidInputError(
+            f"Tool {number} is a custom tool, which {ANTHROPIC} do not have.", remedy="Leave it out."
+        )
+    return _definition(number, tool, "input_schema")
+
+
+def _definition(number: int, tool: Mapping[str, Any], parameters: str) -> Json:
+    name, description, schema = definition_parts(tool)
+    if not isinstance(name, str) or not name:
+        raise InvalidInputError(f"Tool {number} has the name {shown(name)}.", remedy="Name each tool.")
+    said = {} if description is None else {"description": description}
+    return {"name": name, **said, parameters: schema or {"type": "object", "properties": {}}}
