@@ -42,6 +42,7 @@ EXAMPLE_DRAFT: Final = "blocks_example"
 MARKED: Final = "blocks_marked"
 """Session state: a block that is no record of the compile, and how often something was picked before it."""
 OWN_BUDGET: Final = 2_000  # tokens, until a budget comes with the blocks
+NAME_LENGTH: Final = 16  # hexadecimal digits
 TITLE_LENGTH: Final = 160  # code points of an id that stands in for a title
 
 
@@ -117,12 +118,12 @@ def _of_compile(found: Compiled, settings: Settings) -> Material:
         found.retrieval.number, model.provider, model.model_id, model.context_window, model.max_output_tokens,
         settings.estimator, *settings.positions.items(),
     )  # fmt: skip
-    rows, digest, titles, keys, origin = _taken(repr(key), found, settings)
+    rows, name, titles, keys, origin = _taken(repr(key), found, settings)
     owner = st.session_state.setdefault(OWNER, uuid.uuid4().hex)
     return Material(
-        name=digest[-16:],
+        name=name,
         rows=rows,
-        draft=_compile_draft(owner, digest, rows),
+        draft=_compile_draft(owner, name, rows),
         budget=max(1, found.package.manifest.budget.context_tokens),
         titles=titles,
         keys=keys,
@@ -144,13 +145,13 @@ def _taken(
     shown = dict(zip(records, (str(row["id"]) for row in rows), strict=True))
     titles = {shown[block_id]: _found.retrieval.texts[pair].title for block_id, pair in pairs.items()}
     keys = {shown[block_id]: record_key(*pair) for block_id, pair in pairs.items()}
-    return rows, rows_digest(rows), titles, keys, origin
+    return rows, rows_digest(rows)[-NAME_LENGTH:], titles, keys, origin
 
 
 @material_cache(32)
 def _compile_draft(
     owner: str,  # noqa: ARG001  # part of the key
-    digest: str,  # noqa: ARG001  # the same
+    name: str,  # noqa: ARG001  # the same
     _rows: tuple[TableRow, ...],
 ) -> Draft:
     return _draft(_rows)
