@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from playground.commands import exits
+from playground.commands.blocks import blocks_command
 from playground.commands.compiling import compile_command
 from playground.commands.embedding import embed_command
 from playground.commands.evaluating import evaluate_command
@@ -35,6 +36,7 @@ _UsageError: type[Exception] = next(
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app.command("blocks")(blocks_command)
 app.command("compile")(compile_command)
 app.command("embed")(embed_command)
 app.command("evaluate")(evaluate_command)
