@@ -201,6 +201,10 @@ def whole_number(value: object, subject: str, *, least: int = 0) -> int:
             number = -1
         if least <= number <= LARGEST_WHOLE_NUMBER:
             return number
+        if number > LARGEST_WHOLE_NUMBER:
+            raise InvalidInputError(
+                f"{subject} is {shown(value)}.", remedy=f"Give at most {LARGEST_WHOLE_NUMBER:,}."
+            )
     raise InvalidInputError(
         f"{subject} is {shown(value)}.", remedy=f"Give a whole number of {least:,} or more."
     )

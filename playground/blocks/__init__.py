@@ -16,6 +16,13 @@ from playground.blocks.compile import (
     estimate_serialized_tokens,
 )
 from playground.blocks.package import blocks_from_package
+from playground.blocks.side_by_side import (
+    Origin,
+    SideBySide,
+    approximate_estimator,
+    compile_side_by_side,
+    smallest_budget,
+)
 from playground.blocks.table import blocks_from_table
 
 __all__ = [
@@ -28,10 +35,15 @@ __all__ = [
     "ContextBlock",
     "CountedBlock",
     "Estimator",
+    "Origin",
+    "SideBySide",
     "TextEstimator",
+    "approximate_estimator",
     "approximate_token_estimator",
     "blocks_from_package",
     "blocks_from_table",
     "compile_blocks",
+    "compile_side_by_side",
     "estimate_serialized_tokens",
+    "smallest_budget",
 ]

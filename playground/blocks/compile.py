@@ -300,6 +300,7 @@ def estimate_serialized_tokens(value: Any, estimator: Estimator | None = None, f
 
 
 _KEYS = {"retention_reason": "retentionReason"}
+_SAID = {"required": "required flag", "retention_reason": "retention reason"}
 _STATS_KEYS = ("kind", "includedCount", "includedTokens", "omittedCount", "omittedTokens")
 _FIELDS = tuple(field.name for field in fields(ContextBlock))
 
@@ -387,7 +388,7 @@ def _check_priority(block: ContextBlock) -> None:
 
 
 def _fault(block: ContextBlock, name: str, remedy: str) -> InvalidInputError:
-    what, value = name.replace("_", " "), getattr(block, name)
+    what, value = _SAID.get(name, name), getattr(block, name)
     return InvalidInputError(f"The {what} of block {shown(block.id)} is {shown(value)}.", remedy=remedy)
 
 

@@ -20,12 +20,11 @@ _FIELDS = tuple(field.name for field in fields(ContextBlock))
 _COLUMNS = {
     **{name: name for name in _FIELDS},
     "retentionReason": "retention_reason",
-    # What a compile adds to a block; costs are counted anew.
-    "estimated_tokens": "",
-    "estimatedTokens": "",
+    # What a compile adds to a block is found anew.
+    **dict.fromkeys(("estimated_tokens", "estimatedTokens", "included"), ""),
 }
 _EMPTY: dict[str, Any] = {
-    **dict.fromkeys(_FIELDS, ""), "role": "user", "priority": 0, "required": False
+    **dict.fromkeys(_FIELDS, ""), "role": "user", "content": None, "priority": 0, "required": False
 }  # fmt: skip
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -35,9 +34,10 @@ def blocks_from_table(table: Iterable[Mapping[str, Any]] | pd.DataFrame) -> tupl
 
     Args:
         table: Rows by the names of a block's fields, ``retentionReason`` or ``retention_reason``, or a data
-            frame with such columns. Estimated tokens are passed over. Where a cell is empty, None or NaN,
-            ``role`` is ``user``, ``priority`` 0, ``required`` false and the rest the empty string. Texts may
-            stand for numbers, and true, yes, 1, false, no and 0 for flags, as they do in CSV.
+            frame with such columns. ``estimated_tokens`` and ``included`` are passed over. Where a cell is
+            empty, None or NaN, ``role`` is ``user``, ``priority`` 0, ``required`` false and the rest empty, but
+            a block without ``content`` is refused when it is compiled. Texts may stand for numbers, and true,
+            yes, 1, false, no and 0 for flags, as they do in CSV.
 
     Raises:
         InvalidInputError: When a row is no mapping or has a column of an unknown name.
@@ -57,13 +57,15 @@ def _block(row: object, number: int) -> ContextBlock:
             raise InvalidInputError(
                 f"Row {number:,} has the unknown column {shown(name)}.", remedy=f"Use {', '.join(_FIELDS)}."
             )
-        if (field := _COLUMNS[name]) and not _is_empty(cell):
+        if (field := _COLUMNS[name]) and not _is_empty(field, cell):
             cells[field] = _read(field, cell)
     return ContextBlock(**cells)
 
 
-def _is_empty(cell: object) -> bool:
-    return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
+def _is_empty(field: str, cell: object) -> bool:
+    if isinstance(cell, str):
+        return not cell and field != "content"  # a text may be empty, and must not be missing
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
 def _read(field: str, cell: Any) -> Any:

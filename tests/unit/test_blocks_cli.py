@@ -299,7 +299,7 @@ def test_cells_of_a_table_keep_line_breaks_quotes_and_delimiters_and_may_be_miss
     tmp_path: Path, capsys: Capture
 ) -> None:
     content = 'He said "yes",\r\nthen; nothing.\n\n  Indented.' + "y" * 200_000
-    text = as_csv([{"id": "a", "kind": "goal", "content": content}]) + '\r\n,,\r\n"b",memory\r\n'
+    text = as_csv([{"id": "a", "kind": "goal", "content": content}]) + '\r\n,,\r\n"b",memory,""\r\n'
     limit = csv.field_size_limit()
     out = printed(written(tmp_path, text, "blocks.csv"), "--budget", "99999", "--json", capsys=capsys)
     a, b = json.loads(out)["included"]
@@ -383,7 +383,7 @@ def test_a_mistyped_pin_is_told_once_and_changes_nothing(tmp_path: Path, capsys:
         ([row("a", 1, 1, content=["x"])], "The content of block 'a' is ['x']"),
         ([{**row("a", 1, 1), "priority": "high"}], "The priority of block 'a' is 'high'"),
         ([row("a", 1, 10**400)], "The priority of block 'a' is"),
-        ([row("a", 1, 1, required="perhaps")], "The required of block 'a' is 'perhaps'"),
+        ([row("a", 1, 1, required="perhaps")], "The required flag of block 'a' is 'perhaps'"),
         ({"blocks": {}}, "{} is no list of blocks"),
         ({"blocks": None}, "None is no list of blocks"),
         ({"blocks": [], "budget": 9}, "has the unknown key 'budget'. Use blocks, budgetTokens, pinnedOptional"),
@@ -391,7 +391,7 @@ def test_a_mistyped_pin_is_told_once_and_changes_nothing(tmp_path: Path, capsys:
         ({"blocks": [], "pinnedOptionalIds": [7]}, "A pinned id is 7"),
         ({"included": [], "omitted": 7}, "7 is no list of omitted"),
         ({"included": [], "omitted": [], "x": 1}, "has the unknown key 'x'"),
-        ({"included": []}, "Row 1 has the unknown column 'included'"),
+        ({"included": []}, "Block 1 has the id ''"),
         (b"%PDF-1.7 and so on", "is a PDF, not text"),
         (b"\xff\xfe\x00", "UTF-16"),
         (b"[\x00\x00\x00]", "full of NUL bytes"),
@@ -413,8 +413,8 @@ def test_what_is_wrong_with_json_is_said_in_one_line(
         ("id,kind,content\na,goal,x,y\n", "Row 1 of blocks.csv has more cells than the header"),
         ('id,kind,content\na,goal,"x" y\n', "is not valid CSV: line 2: "),
         ('id,kind,content\n\na,goal,"x\n', "is not valid CSV: line 3: unexpected end of data"),
-        ("id,kind,priority\na,goal,nan\n", "The priority of block 'a' is nan"),
-        ("id,kind,priority\na,goal,-inf\n", "The priority of block 'a' is -inf"),
+        ("id,kind,content,priority\na,goal,x,nan\n", "The priority of block 'a' is nan"),
+        ("id,kind,content,priority\na,goal,x,-inf\n", "The priority of block 'a' is -inf"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_said_in_one_line(

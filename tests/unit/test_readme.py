@@ -60,7 +60,7 @@ def consoles() -> list[list[str]]:
 
 
 def notes(folder: Path) -> None:
-    """What the reader of the tour is taken to have: a page and two memories."""
+    """What the reader is taken to have: a page, two memories, and the blocks of the README's own example."""
     (folder / "notes").mkdir()
     (folder / "notes" / "seats.md").write_text("# Seats\n\nThe quiet coach has window seats.\n")
     lines = (
@@ -68,6 +68,12 @@ def notes(folder: Path) -> None:
         {"id": "old-phone", "kind": "semantic", "text": "Ada's phone ends in 0932."},
     )
     (folder / "notes" / "memories.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    shown = (
+        {"id": "rule", "kind": "constitution", "content": "Never promise a refund.", "required": True},
+        {"id": "news", "kind": "recent", "content": "The new card has arrived.", "priority": 10},
+        {"id": "goal", "kind": "goal", "content": "Explain the fee of a rushed card.", "priority": 90},
+    )
+    (folder / "blocks.json").write_text(json.dumps(shown))
 
 
 def test_every_block_is_of_a_language_that_a_test_here_holds() -> None:

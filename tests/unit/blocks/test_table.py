@@ -45,9 +45,9 @@ def test_a_text_says_whether_a_block_is_required(said: str, meant: bool) -> None
 
 @pytest.mark.parametrize("empty", [None, "", math.nan, float("nan")], ids=repr)
 def test_an_empty_cell_takes_its_default(empty: Any) -> None:
-    row = {"id": "b", "kind": "memory", "content": "x"}
+    row = {"id": "b", "kind": "memory", "content": ""}
     rest = dict.fromkeys(["source", "role", "priority", "required", "retentionReason"], empty)
-    expected = ContextBlock("b", "memory", "", "user", "x", 0)
+    expected = ContextBlock("b", "memory", "", "user", "", 0)
     assert blocks_from_table([row, {**row, **rest}]) == (expected, expected)
 
 
@@ -63,7 +63,7 @@ def test_what_a_compile_printed_can_be_compiled_again() -> None:
     compiled = compile_blocks([GOAL], budget_tokens=9)
     again = blocks_from_table(json.loads(compiled.to_json())["included"])
     assert again == (GOAL,)
-    assert blocks_from_table(compiled.to_frame().drop(columns="included")) == (GOAL,)
+    assert blocks_from_table(compiled.to_frame()) == (GOAL,)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,8 @@ def test_what_a_compile_printed_can_be_compiled_again() -> None:
         ({"required": "maybe"}, "required"),
         ({"required": 1}, "required"),
         ({"content": 5}, "content"),
+        ({"content": None}, "content"),
+        ({"content": math.nan}, "content"),
     ],
 )
 def test_a_cell_that_says_nothing_of_the_kind_is_refused_by_the_compile(
