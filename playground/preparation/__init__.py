@@ -14,6 +14,11 @@ from playground.errors import (
 )
 from playground.preparation.budget import BudgetBreakdown, PreparationBudget
 from playground.preparation.estimation import ApproximateEstimator, PreparationEstimator
+from playground.preparation.in_context_memory import InContextMemoryPlugin
+from playground.preparation.memory_entries import MemoryEntry
+from playground.preparation.memory_scopes import task_priority
+from playground.preparation.memory_store import MemoryStore
+from playground.preparation.persistent_instructions import PersistentInstructionsPlugin
 from playground.preparation.ports import (
     BasePlugin,
     CompactionStrategy,
@@ -35,6 +40,9 @@ from playground.preparation.results import (
     RolloverResult,
     SessionSummary,
 )
+from playground.preparation.tool_catalog import ToolCatalogPlugin, ToolGroup
+from playground.preparation.tool_manager import ContextTool, ToolManager
+from playground.preparation.working_memory_plugin import WorkingMemoryPlugin
 
 __all__ = [
     "AIError",
@@ -52,8 +60,13 @@ __all__ = [
     "ContextPrepareOptions",
     "ContextSnapshot",
     "ContextStorage",
+    "ContextTool",
+    "InContextMemoryPlugin",
     "InvalidToolProtocolError",
+    "MemoryEntry",
+    "MemoryStore",
     "OversizedInput",
+    "PersistentInstructionsPlugin",
     "PreparationBudget",
     "PreparationEstimator",
     "PreparedContext",
@@ -63,4 +76,9 @@ __all__ = [
     "StoreAction",
     "StoreHandler",
     "StoreSchema",
+    "ToolCatalogPlugin",
+    "ToolGroup",
+    "ToolManager",
+    "WorkingMemoryPlugin",
+    "task_priority",
 ]

@@ -138,7 +138,7 @@ def test_25a_a_call_takes_an_object_or_its_json(arguments: Any) -> None:
 
 
 def test_a_call_may_have_no_input() -> None:
-    assert [run(manager(weather()), "get_weather", given) for given in (None, "", {})] == [{}, {}, {}]
+    assert [run(manager(weather()), "get_weather", *given) for given in ((), (None,), ("",))] == [{}, {}, {}]
 
 
 def test_an_asynchronous_tool_is_awaited() -> None:
