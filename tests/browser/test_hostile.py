@@ -56,6 +56,28 @@ def test_it_is_shown_as_text_in_tables_cards_xml_and_manifest(app: Page) -> None
     assert app.evaluate("() => window.hit") is None
 
 
+def test_it_is_shown_as_text_on_the_blocks_page(app: Page) -> None:
+    choose(app, "Compile")
+    box = app.get_by_label("Question", exact=True)
+    box.fill("wallet stolen")
+    box.press("Enter")
+    settle(app)
+    choose(app, "Blocks")
+    rows = app.locator(".pane.table .row").filter(has_text="wallet stolen")
+    expect(rows).to_have_count(len(HOSTILE))
+    shown = set()
+    for number in range(len(HOSTILE)):
+        rows.nth(number).click()
+        settle(app)
+        shown.add(app.locator(".cp-block-text dd").first.inner_text())
+        assert app.locator(".st-key-panel_block").locator("script, img, a, system, em em").count() == 0
+    assert shown == {f"memory:<b>{name}</b>" for name in HOSTILE}
+    app.locator(".st-key-blocks_messages label").click()
+    settle(app)
+    expect(app.locator(".st-key-raw_blocks code")).to_contain_text("<script>window.hit = 1</script>")
+    assert app.evaluate("() => window.hit") is None
+
+
 def test_the_xml_still_parses_and_gives_the_text_back(app: Page) -> None:
     choose(app, "Compile")
     box = app.get_by_label("Question", exact=True)

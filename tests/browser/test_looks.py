@@ -72,6 +72,10 @@ def test_pages_are_laid_out_without_overlaps(
     expect(page.locator(".pane.fill")).to_be_attached()
     _picture(page, pictures / f"working-memory-{scheme}-{width}.png")
     assert overlaps(page) == []
+    choose(page, "Blocks")
+    expect(page.locator(".st-key-panel_block")).to_be_attached()
+    _picture(page, pictures / f"blocks-{scheme}-{width}.png")
+    assert overlaps(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -106,7 +106,7 @@ def test_the_first_command_installs_and_serves_the_app(address: str) -> None:
         assert b"<title>" in response.read()
 
 
-@pytest.mark.parametrize("page", ["compile", "data", "explain", "working_memory"])
+@pytest.mark.parametrize("page", ["compile", "data", "explain", "working_memory", "blocks"])
 def test_a_page_opens_when_its_own_address_is_the_first_that_is_asked_for(address: str, page: str) -> None:
     base = address.split("?", 1)[0].rstrip("/")
     with sync_playwright() as playwright:
