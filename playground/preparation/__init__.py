@@ -13,6 +13,7 @@ from playground.errors import (
     InvalidToolProtocolError,
 )
 from playground.preparation.budget import BudgetBreakdown, PreparationBudget
+from playground.preparation.context import AgentContext
 from playground.preparation.estimation import ApproximateEstimator, PreparationEstimator
 from playground.preparation.in_context_memory import InContextMemoryPlugin
 from playground.preparation.memory_entries import MemoryEntry
@@ -46,6 +47,7 @@ from playground.preparation.working_memory_plugin import WorkingMemoryPlugin
 
 __all__ = [
     "AIError",
+    "AgentContext",
     "ApproximateEstimator",
     "BasePlugin",
     "BudgetBreakdown",
