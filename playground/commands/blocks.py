@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from playground.blocks import CompiledBlocks, ContextBlock
     from playground.blocks import Estimator as BlockEstimator
-    from playground.commands.block_files import BlockFile
+    from playground.workspace.block_files import BlockFile
 
 __all__ = ["blocks_command"]
 

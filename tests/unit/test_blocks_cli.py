@@ -23,6 +23,7 @@ from playground.commands.blocks import ROW_LIMIT
 from playground.retrieval import json_records
 from playground.retrieval.documents import SIZE_LIMIT
 from playground.tokenizers import load_tokenizer, tokenizer_estimator
+from playground.workspace import block_files as workspace_block_files
 from tests import command_line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -489,9 +490,9 @@ def test_too_many_blocks_are_refused(
 ) -> None:
     name, text = FORMS[form]
     path = written(tmp_path, text, name)
-    monkeypatch.setattr(block_files, "RECORD_LIMIT", 3)
+    monkeypatch.setattr(workspace_block_files, "RECORD_LIMIT", 3)
     printed(path, "--budget", "9", capsys=capsys)
-    monkeypatch.setattr(block_files, "RECORD_LIMIT", 2)
+    monkeypatch.setattr(workspace_block_files, "RECORD_LIMIT", 2)
     assert "has more than 2 blocks" in refused(path, "--budget", "9", capsys=capsys)
 
 
