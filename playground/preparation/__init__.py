@@ -5,6 +5,9 @@ it, compacts it at most once when it is over its critical line, and returns a re
 Everything that is moved, dropped or cut is told.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from playground.errors import (
     AIError,
     ContextBusyError,
@@ -13,11 +16,16 @@ from playground.errors import (
     InvalidToolProtocolError,
 )
 from playground.preparation.budget import BudgetBreakdown, PreparationBudget
+from playground.preparation.chat_export import export_anthropic, export_openai
+from playground.preparation.chat_import import ImportedConversation, import_conversation, import_conversations
 from playground.preparation.context import AgentContext
 from playground.preparation.estimation import ApproximateEstimator, PreparationEstimator
+from playground.preparation.file_storage import FileContextStorage
 from playground.preparation.in_context_memory import InContextMemoryPlugin
+from playground.preparation.journal import JournalEntry, read_journal
 from playground.preparation.memory_entries import MemoryEntry
 from playground.preparation.memory_scopes import task_priority
+from playground.preparation.memory_storage import InMemoryContextStorage
 from playground.preparation.memory_store import MemoryStore
 from playground.preparation.persistent_instructions import PersistentInstructionsPlugin
 from playground.preparation.ports import (
@@ -45,6 +53,9 @@ from playground.preparation.tool_catalog import ToolCatalogPlugin, ToolGroup
 from playground.preparation.tool_manager import ContextTool, ToolManager
 from playground.preparation.working_memory_plugin import WorkingMemoryPlugin
 
+if TYPE_CHECKING:
+    from playground.preparation.sql_storage import SqlContextStorage
+
 __all__ = [
     "AIError",
     "AgentContext",
@@ -63,8 +74,12 @@ __all__ = [
     "ContextSnapshot",
     "ContextStorage",
     "ContextTool",
+    "FileContextStorage",
+    "ImportedConversation",
     "InContextMemoryPlugin",
+    "InMemoryContextStorage",
     "InvalidToolProtocolError",
+    "JournalEntry",
     "MemoryEntry",
     "MemoryStore",
     "OversizedInput",
@@ -75,6 +90,7 @@ __all__ = [
     "RequestOptions",
     "RolloverResult",
     "SessionSummary",
+    "SqlContextStorage",
     "StoreAction",
     "StoreHandler",
     "StoreSchema",
@@ -82,5 +98,18 @@ __all__ = [
     "ToolGroup",
     "ToolManager",
     "WorkingMemoryPlugin",
+    "export_anthropic",
+    "export_openai",
+    "import_conversation",
+    "import_conversations",
+    "read_journal",
     "task_priority",
 ]
+
+_LATER = {"SqlContextStorage": "playground.preparation.sql_storage"}  # SQLAlchemy takes its time
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
