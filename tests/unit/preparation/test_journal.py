@@ -23,6 +23,8 @@ class Failing(InMemoryContextStorage):
 
     async def append_journal(self, session_id: str, lines: Sequence[str]) -> None:
         if self.fails:
+            await asyncio.sleep(0)  # others go on meanwhile
+            await asyncio.sleep(0)
             raise StoreError("no", store="s")
         await super().append_journal(session_id, lines)
 
