@@ -1,0 +1,326 @@
+"""What a strategy may see and do: copies to look at, and methods that keep groups whole and tell every loss.
+
+Nothing that a strategy holds is live. Whatever it removes goes through a method that first compares the context
+with the snapshot that the strategy was given, and that writes to a log of the context's own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from playground.errors import InvalidInputError
+from playground.preparation.budget import PreparationBudget
+from playground.preparation.capacity import usable
+from playground.preparation.context_state import ContextState
+from playground.preparation.items import Item, Json, read_item
+from playground.preparation.listing import listed, shortened
+from playground.preparation.ports import ContextPlugin, raise_if_cancelled
+from playground.preparation.protocol import Group, ProtocolMap, protocol_map
+from playground.preparation.pruning import pruned_tokens
+from playground.preparation.results import ContextPrepareOptions
+from playground.preparation.stale_guard import Guard
+from playground.values import shown
+
+__all__ = ["CompactionContext", "group_line"]
+
+NAME_LENGTH = 64  # code points of a name or an id in the log
+NAMES_SHOWN = 8  # tools of one group in the log
+
+
+class CompactionContext:
+    """One pass over a context. What is shown is what was remembered when it began, less what it removed.
+
+    Args:
+        state: The context.
+        budget: Its budget, counted just now.
+        strategy_name: Who runs.
+        options: Those of the preparation: once its signal is set, nothing more is changed; its ``summarize`` is
+            a host's callback that a strategy may use.
+    """
+
+    def __init__(
+        self,
+        state: ContextState,
+        *,
+        budget: PreparationBudget,
+        strategy_name: str,
+        options: ContextPrepareOptions | None = None,
+    ) -> None:
+        self._state = state
+        self._guard = Guard(state)
+        self.budget = budget.model_copy(deep=True)
+        self.strategy_name = strategy_name
+        self.signal = options.signal if options else None
+        self.summarize = options.summarize if options else None
+        self._protocol: tuple[tuple[Item, ...], ProtocolMap] | None = None
+        self._log: list[str] = []
+        self._tokens_freed = 0
+        self._messages_removed = 0
+        self._plugins_compacted: list[str] = []
+
+    @property
+    def conversation(self) -> tuple[Json, ...]:
+        """Copies of the history's items."""
+        return tuple([item.out() for item in self._guard.history])
+
+    @property
+    def current_input(self) -> tuple[Json, ...]:
+        """Copies of the current input's items."""
+        return tuple([item.out() for item in self._guard.current_input])
+
+    @property
+    def plugins(self) -> tuple[ContextPlugin, ...]:
+        """The plugins, in the order of their registration."""
+        return tuple(self._state.plugins.values())
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """History and current input as they are held; for strategies of this package, which only read."""
+        return self._guard.history + self._guard.current_input
+
+    @property
+    def log(self) -> tuple[str, ...]:
+        """What was told so far, one line each."""
+        return tuple(self._log)
+
+    @property
+    def tokens_freed(self) -> int:
+        """What all removals freed, in tokens of the request."""
+        return self._tokens_freed
+
+    @property
+    def messages_removed(self) -> int:
+        """Items that are gone from the history."""
+        return self._messages_removed
+
+    @property
+    def plugins_compacted(self) -> tuple[str, ...]:
+        """Names of plugins that gave something up."""
+        return tuple(self._plugins_compacted)
+
+    @property
+    def protocol(self) -> ProtocolMap:
+        """The groups of history and current input as they are now. O(n) after a change."""
+        if self._protocol is None or self._protocol[0] is not self._guard.history:
+            groups = protocol_map(self._guard.history, self._guard.current_input)
+            self._protocol = (self._guard.history, groups)
+        return self._protocol[1]
+
+    def groups(self) -> tuple[Group, ...]:
+        """Return the groups by first member; positions are those of ``conversation``, then the input."""
+        return self.protocol.groups
+
+    def is_protected(self, index: int) -> bool:
+        """Whether the item at an index of ``conversation`` may not be removed."""
+        return not self.protocol.removable((index,))
+
+    def plugin(self, name: str) -> ContextPlugin | None:
+        """Return a plugin by its name."""
+        return self._state.plugins.get(name)
+
+    def note(self, line: str) -> None:
+        """Tell something in the log, in one line."""
+        self._log.append(listed(line))
+
+    def ensure_current(self) -> None:
+        """Make sure that the context is still what this pass works on.
+
+        Raises:
+            ContextChangedError: When the host changed it.
+            CallCancelledError: When the signal is set.
+        """
+        raise_if_cancelled(self.signal)
+        self._guard.check()
+
+    async def remove_messages(
+        self, indices: Iterable[object], *, verb: str | Callable[[Group], str] | None = "dropped"
+    ) -> int:
+        """Remove items of the history, each with its whole group. O(n): call it once for many.
+
+        Args:
+            indices: Positions in the history as it stands. Bad and repeated ones, those of the current input
+                and of protected groups are ignored.
+            verb: What the log says was done to each group; None where it has been told already.
+
+        Returns:
+            The tokens freed, as the request counted them; 0 where all are protected.
+
+        Raises:
+            ContextChangedError: When the host changed the context; nothing was removed then.
+            CallCancelledError: When the signal is set; nothing was removed then.
+            InvalidInputError: When the indices are no list.
+        """
+        if isinstance(indices, str | bytes | Mapping) or not isinstance(indices, Iterable):
+            raise InvalidInputError(f"The indices are {shown(indices)}.", remedy="Pass a list of positions.")
+        self.ensure_current()
+        protocol, history = self.protocol, self._guard.history
+        positions = set(protocol.removable(indices))
+        if not positions:
+            return 0
+        groups = [group for group in protocol.groups if group.members[0] in positions]
+        self._guard.replace_history([item for place, item in enumerate(history) if place not in positions])
+        if verb is not None:
+            for group in groups:
+                self.note(group_line(verb(group) if callable(verb) else verb, group, history))
+        self.note(f"removed {_items(len(positions))} from the history")
+        freed = sum(group.tokens for group in groups)
+        self._messages_removed += len(positions)
+        self._tokens_freed += freed
+        return freed
+
+    async def compact_plugin(self, name: str, target: int) -> int:
+        """Ask a plugin to give up about ``target`` tokens; entries that it loses are told in the log.
+
+        Returns:
+            What the plugin says that it freed; 0 for one that is not there or cannot give anything up.
+
+        Raises:
+            ContextChangedError: When the host changed the context; the plugin was not asked then.
+            CallCancelledError: When the signal is set; the plugin was not asked then.
+        """
+        self.ensure_current()
+        plugin = self._state.plugins.get(name) if isinstance(name, str) else None
+        if plugin is None or not plugin.is_compactable():
+            return 0
+        before = _keys(plugin)
+        try:
+            answer: Any = plugin.compact(target)
+            freed = usable(await answer if inspect.isawaitable(answer) else answer) or 0
+        finally:
+            after = set(_keys(plugin))
+            lost = [key for key in before if key not in after]
+            for key in lost:
+                self.note(f"evicted {shortened(key, 2 * NAME_LENGTH)} from {_store_name(plugin)}")
+        if freed or lost:
+            self._plugins_compacted.append(name)
+        self._tokens_freed += freed
+        return freed
+
+    async def compact_conversation(self, proposal: Sequence[Mapping[str, Any]]) -> int:
+        """Put a whole history in place of this one, or nothing at all. O(n).
+
+        Items that come out as they went in stay what they are; every item of a protected group must be among
+        them, in its order.
+
+        Returns:
+            The tokens freed, as the request counts them; negative where the proposal is larger.
+
+        Raises:
+            ContextChangedError: When the host changed the context.
+            CallCancelledError: When the signal is set.
+            InvalidInputError: When the proposal is malformed, or lacks an item that is protected.
+            InvalidToolProtocolError: When it holds two calls, or two results, of one id.
+        """
+        self.ensure_current()
+        history, protocol = self._guard.history, self.protocol
+        proposed, kept = _matched(history, proposal, self._state)
+        for group in protocol.groups:
+            if group.protection is not None:
+                missing = [place for place in group.members if place < len(history) and place not in kept]
+                if missing:
+                    raise InvalidInputError(
+                        f"The proposal lacks item {missing[0]}, which is protected: {group.protection}.",
+                        remedy="Keep every item of a protected group as it is.",
+                    )
+        after = protocol_map(proposed, self._guard.current_input)
+        before_tokens = pruned_tokens(history, protocol.dropped)
+        freed = before_tokens - pruned_tokens(proposed, after.dropped)
+        self._guard.replace_history(proposed)
+        gone, new = len(history) - len(kept), len(proposed) - len(kept)
+        for place, item in enumerate(history):
+            if place not in kept:
+                self.note(f"replaced {_item_name(item, place)}")
+        self.note(f"replaced {_items(gone)} of the history by {new}")
+        self._messages_removed += gone
+        self._tokens_freed += freed
+        return freed
+
+    def estimate_tokens(self, item: Mapping[str, Any]) -> int:
+        """Count an item, in tokens.
+
+        Raises:
+            InvalidInputError: When it is malformed.
+        """
+        return read_item(item, self._state.estimator).tokens
+
+    def count_text(self, text: str | None) -> int:
+        """Count a text, in tokens."""
+        return self._state.estimator.text(text)
+
+    def describe_tool_call(self, name: str, arguments: Any) -> str | None:
+        """Return what a tool says of a call; None where it says nothing or fails to."""
+        return self._state.tools.describe_call(name, arguments)
+
+
+def group_line(verb: str, group: Group, history: Sequence[Item]) -> str:
+    """Return the log's line for a group: what it is and how to find it, never what it says."""
+    if not group.is_tool:
+        return f"{verb} {_item_name(history[group.members[0]], group.members[0])} ({group.tokens:,} tokens)"
+    names = list(dict.fromkeys(call.name for _, call in group.calls)) or ["unknown"]
+    ids = dict.fromkeys([call.id for _, call in group.calls] + [result.id for _, result in group.results])
+    tools = ", ".join(shortened(name, NAME_LENGTH) for name in names[:NAMES_SHOWN])
+    if len(names) > NAMES_SHOWN:
+        tools += f" and {len(names) - NAMES_SHOWN} more"
+    calls = ", ".join(shortened(call_id, NAME_LENGTH) for call_id in ids)
+    size = f"{_items(len(group.members))}, {group.tokens:,} tokens"
+    return f"{verb} {tools} group of {size} (calls {calls})"
+
+
+def _item_name(item: Item, place: int) -> str:
+    kind = f"{item.role} message" if item.is_message else shortened(item.data["type"], NAME_LENGTH)
+    return f"{kind} {shortened(item.id, NAME_LENGTH) if item.id else f'at position {place}'}"
+
+
+def _items(count: int) -> str:
+    return "1 item" if count == 1 else f"{count:,} items"
+
+
+def _keys(plugin: ContextPlugin) -> list[str]:
+    """Return the keys of what a plugin holds, where it tells them."""
+    try:
+        contents = plugin.get_contents()
+    except Exception:  # noqa: BLE001  # only inspection; what a plugin does not tell cannot be compared
+        return []
+    if isinstance(contents, Mapping):
+        return [key for key in contents if isinstance(key, str)]
+    if not isinstance(contents, list | tuple):
+        return []
+    keys = [entry.get("key") for entry in contents if isinstance(entry, Mapping)]
+    return [key for key in keys if isinstance(key, str)]
+
+
+def _store_name(plugin: ContextPlugin) -> str:
+    schema = getattr(plugin, "get_store_schema", None)
+    return shortened(schema().store_id if callable(schema) else plugin.name, NAME_LENGTH)
+
+
+def _matched(
+    history: Sequence[Item], proposal: Sequence[Mapping[str, Any]], state: ContextState
+) -> tuple[list[Item], set[int]]:
+    """Read a proposal; return its items, and the positions of those that are in the history already."""
+    if isinstance(proposal, str | bytes | Mapping) or not isinstance(proposal, Iterable):
+        raise InvalidInputError(f"The proposal is {shown(proposal)}.", remedy="Pass a list of items.")
+    waiting: dict[str, list[int]] = {}
+    for place in range(len(history) - 1, -1, -1):
+        waiting.setdefault(_trace(history[place].data), []).append(place)
+    proposed: list[Item] = []
+    kept: set[int] = set()
+    last = -1
+    for data in proposal:
+        item = read_item(data, state.estimator)
+        places = waiting.get(_trace(item.data), [])
+        while places and places[-1] <= last:
+            places.pop()
+        if places and history[places[-1]].data == item.data:
+            last = places.pop()
+            kept.add(last)
+            item = history[last]
+        proposed.append(item)
+    return proposed, kept
+
+
+def _trace(data: Json) -> str:
+    """Return what finds an item among others quickly; equal data has an equal one."""
+    return f"{data.get('type')} {data.get('id')} {data.get('call_id')} {len(data.get('content') or ())}"
