@@ -11,11 +11,11 @@ import pytest
 from playground.errors import ToolExecutionError
 from playground.preparation import BasePlugin, PreparationEstimator, StoreAction, StoreHandler, StoreSchema
 from playground.preparation.in_context_memory import InContextMemoryPlugin
-from playground.preparation.item_counting import tools_tokens
-from playground.preparation.store_overview import STORE_TOOLS, store_overview
+from playground.preparation.store_overview import STORE_TOOLS
 from playground.preparation.store_tools import store_tools
 from playground.preparation.tool_manager import ToolManager
 from playground.preparation.working_memory_plugin import KEY_LENGTH, WorkingMemoryPlugin
+from tests.preparation import bare
 
 ESTIMATOR = PreparationEstimator()
 TABLE = "raw.tool_result.read_source.12345678.function.1"
@@ -457,14 +457,27 @@ def test_23_the_state_of_the_notes_comes_back() -> None:
     assert len(again.notes.store) == 1
 
 
-def test_the_default_stores_cost_little() -> None:
+def test_the_default_features_cost_little() -> None:
     # A joined log at a window of 4,096 overflows above about 900 tokens of tools and 900 of system text.
-    desk = Desk(InContextMemoryPlugin())
-    assert tools_tokens(desk.tools.definitions(), ESTIMATOR) <= 750
-    texts = [store_overview([store.get_store_schema() for store in desk.stores.values()])]
-    texts += [str(store.get_instructions()) for store in desk.stores.values()]  # type: ignore[attr-defined]
-    headings = "# Instructions for context plugins\n\n## Notes\n\n## Whiteboard\n\n---\n\n"
-    assert sum(map(ESTIMATOR.text, [*texts, headings])) <= 420
+    context = bare(features=None, max_context_tokens=4096)
+    context.add_user_message("Hello")
+    budget = asyncio.run(context.prepare()).budget
+    assert budget.tools_tokens <= 680
+    assert budget.system_message_tokens <= 410
+
+
+def test_3_4_the_tools_of_a_context_write_what_its_next_request_shows() -> None:
+    context = bare(features=None, max_context_tokens=4096)
+    context.add_user_message("Hello")
+    for store, key in (("notes", "raw.a"), ("whiteboard", "plan")):
+        fields = {"store": store, "key": key, "description": "Text", "value": "the value"}
+        assert asyncio.run(context.tools.execute("store_set", fields))["success"]
+    prepared = asyncio.run(context.prepare())
+    text = prepared.input[0]["content"][0]["text"]
+    assert "# Notes\n\n1 entry, 11B of 25MB (0%)\nNormal:\n- raw.a (11B): Text [session]\n" in text
+    assert '# Whiteboard\n\n- plan (Text): "the value"' in text
+    assert text.count("the value") == 1
+    assert [tool["name"] for tool in prepared.tools] == list(STORE_TOOLS)
 
 
 def test_15_4_descriptions_of_the_default_stores_are_those() -> None:

@@ -13,6 +13,7 @@ from playground.preparation import PreparationEstimator
 from playground.preparation.tool_catalog import ToolCatalogPlugin, ToolGroup
 from playground.preparation.tool_manager import ContextTool, ToolManager
 from playground.tools import Tool, ToolContext
+from tests.preparation import bare
 
 OWN = ["tool_catalog_search", "tool_catalog_load", "tool_catalog_unload"]
 
@@ -75,6 +76,20 @@ def test_25a_loading_a_group_shows_its_tools_and_takes_its_line_away() -> None:
     assert not asyncio.run(desk.plugin.get_content())
     answer = asyncio.run(desk.tools.execute("read_file", {}, context=ToolContext("c1", 0)))
     assert answer == {"call": "c1"}
+
+
+def test_25a_a_request_shows_what_is_loaded_when_it_is_made() -> None:
+    context = bare(max_context_tokens=4096)
+    context.register_plugin(ToolCatalogPlugin([weather(), files()]))
+    context.add_user_message("Hello")
+    before = asyncio.run(context.prepare())
+    asyncio.run(context.tools.execute("tool_catalog_load", {"group": "weather"}))
+    after = asyncio.run(context.prepare())
+    assert [tool["name"] for tool in before.tools] == OWN
+    assert [tool["name"] for tool in after.tools] == [*OWN, "forecast", "history"]
+    texts = [prepared.input[0]["content"][0]["text"] for prepared in (before, after)]
+    assert ["- weather (" in text for text in texts] == [True, False]
+    assert after.budget.tools_tokens > before.budget.tools_tokens
 
 
 def test_25a_unloading_a_group_hides_its_tools_again() -> None:
