@@ -12,12 +12,12 @@ import streamlit as st
 
 from playground.app import markup
 from playground.views.blocks import BUDGET, PINS
+from playground.views.blocks_loading import LARGEST_BUDGET
 from playground.views.words import count
 
 __all__ = [
     "COUNTED",
     "COUNTERS",
-    "LARGEST_BUDGET",
     "MATERIAL",
     "MATERIALS",
     "MaterialName",
@@ -35,7 +35,6 @@ __all__ = [
 MaterialName = Literal["this question", "example", "own"]
 MATERIALS: tuple[MaterialName, ...] = get_args(MaterialName)
 COUNTERS: Final = ("approximate", "as in the sidebar")
-LARGEST_BUDGET: Final = 10_000_000  # tokens, as for a window
 MATERIAL: Final = "blocks_material"
 """The control, and its name in the link; so are the next one and the budget."""
 COUNTED: Final = "blocks_counted"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from playground.app.blocks_controls import COUNTED, COUNTERS, LARGEST_BUDGET, MATERIAL, MATERIALS
+from playground.app.blocks_controls import COUNTED, COUNTERS, MATERIAL, MATERIALS
 from playground.app.controls import ESTIMATORS, SEARCHES
 from playground.app.projects import first_sample, load_project, project_names
 from playground.app.roles import ROLE, ROLES
 from playground.errors import ProjectError, UnknownModelError
 from playground.models import DEFAULT_MODEL_ID, ModelEntry, catalogue, find_model
 from playground.views.blocks import BUDGET
+from playground.views.blocks_loading import LARGEST_BUDGET
 from playground.views.links import check_link
 from playground.views.notices import Notice, link_notice
 

@@ -76,30 +76,18 @@ def rows_of_frame(frame: pd.DataFrame) -> tuple[TableRow, ...]:
     )
 
 
-def table_fault(rows: Sequence[TableRow]) -> Notice | None:
-    """Return the notice of the first fault, which names the block and what to do; ``None`` without one."""
-    seen: dict[str, int] = {}
-    for number, row in enumerate(rows, start=1):
-        block_id = str(row["id"])
-        name = shortened(without_overrides(block_id), _ID_SHOWN)
-        if not block_id.strip():
-            return _fault(f"Row {number:,} has no id", "Give the block one, or take its row out.")
-        if block_id in seen:
-            return _fault(
-                f"Row {number:,} has the id of row {seen[block_id]:,}: {name}",
-                "Give every block an id of its own.",
-            )
-        seen[block_id] = number
-        for field, known in (("kind", BLOCK_KINDS), ("role", BLOCK_ROLES)):
-            if row[field] not in known:
-                what = f"the unknown {field} {shortened(without_overrides(row[field]), _ID_SHOWN)}"
-                return _fault(
-                    f"Block {name} has {what if row[field] else f'no {field}'}",
-                    f"Choose one in its column: {joined(known)}.",
-                )
-        if row["priority"] is None:
-            return _fault(f"Block {name} has no priority", "Give a finite number; the higher goes in first.")
-    return None
+def table_fault(rows: Sequence[TableRow], *, below: bool = True) -> Notice | None:
+    """Return the notice of the first fault, which names the block and what to do; ``None`` without one.
+
+    Args:
+        rows: The table.
+        below: Whether an earlier result stands below the notice.
+    """
+    fault = _first_fault(rows)
+    if fault is None:
+        return None
+    title, remedy = fault
+    return Notice("warning", title, ((f"{remedy} {_BELOW}" if below else remedy, False),))
 
 
 def blocks_of(rows: Iterable[TableRow]) -> tuple[ContextBlock, ...]:
@@ -124,8 +112,30 @@ def pin_labels(names: Mapping[str, str]) -> dict[str, str]:
     return labels
 
 
-def _fault(title: str, remedy: str) -> Notice:
-    return Notice("warning", title, ((f"{remedy} {_BELOW}", False),))
+def _first_fault(rows: Sequence[TableRow]) -> tuple[str, str] | None:
+    """Return what is wrong, and what to do."""
+    seen: dict[str, int] = {}
+    for number, row in enumerate(rows, start=1):
+        block_id = str(row["id"])
+        name = shortened(without_overrides(block_id), _ID_SHOWN)
+        if not block_id.strip():
+            return (f"Row {number:,} has no id", "Give the block one, or take its row out.")
+        if block_id in seen:
+            return (
+                f"Row {number:,} has the id of row {seen[block_id]:,}: {name}",
+                "Give every block an id of its own.",
+            )
+        seen[block_id] = number
+        for field, known in (("kind", BLOCK_KINDS), ("role", BLOCK_ROLES)):
+            if row[field] not in known:
+                what = f"the unknown {field} {shortened(without_overrides(row[field]), _ID_SHOWN)}"
+                return (
+                    f"Block {name} has {what if row[field] else f'no {field}'}",
+                    f"Choose one in its column: {joined(known)}.",
+                )
+        if row["priority"] is None:
+            return (f"Block {name} has no priority", "Give a finite number; the higher goes in first.")
+    return None
 
 
 def _text(value: object) -> str:

@@ -311,6 +311,7 @@ def test_a_fault_is_named_and_the_last_good_result_stays(
 def test_a_table_that_was_faulty_from_the_start_shows_the_notice_alone(app: AppTest) -> None:
     with_own(app, [own("a", kind="unknown")])
     assert notes(app)[0].startswith("Block a has the unknown kind unknown")
+    assert not notes(app)[0].endswith("could be made.")
     assert "Included" not in body(app)
     assert not tables_of(app)
 
@@ -407,3 +408,86 @@ def test_forgetting_lets_go_of_the_tables_of_compiles_and_keeps_ones_own(app: Ap
     assert "<b>Blocks</b><span>146 blocks</span>" in body(app)
     app.selectbox(key="blocks_material").set_value("own").run()
     assert set(outcomes(app)) == {"a", "c"}
+
+
+# One's own blocks
+
+
+def paste(app: AppTest, text: str) -> AppTest:
+    if app.selectbox(key="blocks_material").value != "own":
+        app.selectbox(key="blocks_material").set_value("own").run()
+    app.text_area(key="blocks_text").set_value(text)
+    press(app, "Use these blocks")
+    return app
+
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "rule", "kind": "constitution", "content": "x" * 40, "priority": 1, "required": True},
+    {"id": "note", "kind": "memory", "content": "x" * 80, "priority": 5},
+    {"id": "fact", "kind": "memory", "content": "x" * 40, "priority": 2},
+]
+
+
+def test_before_anything_is_loaded_the_own_table_is_empty_and_says_what_to_do(app: AppTest) -> None:
+    app.selectbox(key="blocks_material").set_value("own").run()
+    assert "No result yet: add a row to the table." in body(app)
+    assert app.number_input(key="blocks_budget").value == 2_000
+    assert not tables_of(app)
+
+
+def test_a_request_brings_its_blocks_its_budget_and_its_pins(app: AppTest) -> None:
+    paste(app, json.dumps({"blocks": ROWS, "budgetTokens": 25, "pinnedOptionalIds": ["fact"]}))
+    assert notes(app) == ["Your blocks were read: The table holds 3 blocks now."]
+    assert app.number_input(key="blocks_budget").value == 25
+    assert outcomes(app) == {"rule": "mandatory", "note": "budget", "fact": "pinned"}
+    press(app, "Dismiss")
+    assert not notes(app)
+    assert outcomes(app)["fact"] == "pinned"
+
+
+def test_lines_and_csv_are_read_too_and_come_in_place_of_what_was_there(app: AppTest) -> None:
+    paste(app, "\n".join(map(json.dumps, ROWS)))
+    assert set(outcomes(app)) == {"rule", "note", "fact"}
+    paste(app, "id,kind,content,priority\na,memory,some text,2\nb,goal,more,1")
+    assert set(outcomes(app)) == {"a", "b"}
+    assert included(app) == "Included 2 of 2 · 4 of 2,000 tokens"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "Choose a file or paste blocks first."),
+        ("no blocks at all", "as CSV its first row names no column id"),
+        ('{"blocks": 5}', "5 is no list of blocks"),
+        ('[{"id": "a", "colour": 1}]', "colour"),
+        (HOSTILE, "names no column id"),
+    ],
+)
+def test_what_cannot_be_read_is_said_and_the_table_stays(app: AppTest, text: str, said: str) -> None:
+    paste(app, json.dumps(ROWS))
+    paste(app, text)
+    assert notes(app)[0].startswith("Your blocks cannot be read: ")
+    assert said in notes(app)[0]
+    assert notes(app)[0].endswith("The table stays as it was.")
+    assert set(outcomes(app)) == {"rule", "note", "fact"}
+
+
+def test_a_faulty_block_of_a_file_stands_in_the_table_to_be_mended(app: AppTest) -> None:
+    paste(app, json.dumps([*ROWS, {"id": "odd", "content": "text"}]))
+    assert any(note.startswith("Block odd has no kind") for note in notes(app))
+    edit(app, 3, kind="goal")
+    assert set(outcomes(app)) == {"rule", "note", "fact", "odd"}
+
+
+def test_more_blocks_than_a_page_shows_are_refused(app: AppTest) -> None:
+    rows = ["id,kind", *(f"b{number},memory" for number in range(5_001))]
+    paste(app, "\n".join(rows))
+    assert "They are 5,001 blocks, and a page shows at most 5,000." in notes(app)[0]
+
+
+def test_a_thousand_blocks_are_compiled_and_listed(app: AppTest) -> None:
+    with_own(app, [own(f"b{number}", 10, float(number % 7)) for number in range(1_000)], 5_000)
+    assert included(app) == "Included 500 of 1,000 · 5,000 of 5,000 tokens"
+    assert len(table_of(app)) == 1_000
+    set_budget(app, 5_010)
+    assert included(app) == "Included 501 of 1,000 · 5,010 of 5,010 tokens"

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from playground.app import markup
 from playground.app.blocks_compiling import all_tokens, counter_name
 from playground.app.blocks_controls import (
     MATERIALS,
@@ -11,6 +12,7 @@ from playground.app.blocks_controls import (
     pins_control,
     settle,
 )
+from playground.app.blocks_loading import loading_panel
 from playground.app.blocks_material import Material, chosen_material
 from playground.app.blocks_panels import no_compile_panel
 from playground.app.blocks_results import results
@@ -36,12 +38,14 @@ settle(name)
 if name == MATERIALS[0]:
     with above:
         question_row(now.compiled, page="blocks")
+if name == "own":
+    loading_panel()
 
 
 def page(material: Material) -> None:
     """Show the table, the controls that depend on it, and what came of both."""
     rows = table_panel(material)
-    fault = table_fault(rows)
+    fault = table_fault(rows, below=bool(material.draft["good"]))
     if fault is None:
         material.draft["good"] = rows
     else:
@@ -54,6 +58,8 @@ def page(material: Material) -> None:
         pins = pins_control(pin_labels(optional))
     if good:
         results(material, good, budget=budget, pins=pins, counter=counter, settings=now.settings)
+    elif fault is None:
+        markup.caption("No result yet: add a row to the table.")
 
 
 try:
