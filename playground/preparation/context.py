@@ -14,8 +14,10 @@ from playground.preparation.capacity import (
     DEFAULT_CRITICAL_THRESHOLD,
     DEFAULT_RESPONSE_RESERVE,
 )
+from playground.preparation.consolidation import consolidate_context
 from playground.preparation.context_conversation import ConversationMethods
 from playground.preparation.context_properties import ContextProperties, named_strategy
+from playground.preparation.context_sessions import SessionMethods
 from playground.preparation.context_settings import ContextSettings
 from playground.preparation.context_state import ContextState
 from playground.preparation.estimation import PreparationEstimator
@@ -26,14 +28,20 @@ from playground.preparation.plugins import Features, feature_plugins
 from playground.preparation.ports import Clock, CompactionStrategy, ContextStorage
 from playground.preparation.preparing import prepare_context
 from playground.preparation.rendering import render_anyway
-from playground.preparation.results import ContextPrepareOptions, PreparedContext
+from playground.preparation.results import (
+    ConsolidationResult,
+    ContextPrepareOptions,
+    PreparedContext,
+    RolloverResult,
+)
+from playground.preparation.rollover import RECENT_TURNS, Summarize, roll_over
 from playground.preparation.validation import PreparedParts, check_fit, field_of, request_budget
 from playground.preparation.zones import DateGranularity
 
 __all__ = ["AgentContext"]
 
 
-class AgentContext(ConversationMethods, ContextProperties):
+class AgentContext(ConversationMethods, ContextProperties, SessionMethods):
     """Keeps a conversation, and prepares requests that fit.
 
     Not for several threads at once; in one event loop, an operation that would disturb another is refused.
@@ -167,6 +175,23 @@ class AgentContext(ConversationMethods, ContextProperties):
             if changed:
                 state.events.emit("budget:updated", BudgetEvent(budget.model_copy(deep=True), now))
         return budget.model_copy(deep=True)
+
+    async def consolidate(self) -> ConsolidationResult:
+        """Tidy up after a run, if the context is over its critical line; see ``consolidate_context``."""
+        return await consolidate_context(self._state)
+
+    async def rollover(
+        self, *, summarize: Summarize, preserve_recent_turns: int = RECENT_TURNS, reason: str | None = None
+    ) -> RolloverResult:
+        """Put a summary in the place of all but the recent turns; see ``roll_over`` for all else."""
+        held = self._state.conversation
+        before = set(held.history)
+        result = await roll_over(
+            self._state, summarize=summarize, preserve_recent_turns=preserve_recent_turns, reason=reason
+        )
+        if result.performed:
+            self._state.record("summary", [item for item in held.history if item not in before])
+        return result
 
     async def calculate_budget(self) -> PreparationBudget:
         """Return the cached budget, else an estimate of the context as it is; changes nothing."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from playground.preparation.chat_import import ImportedConversation
 from playground.preparation.context_state import ContextState
 from playground.preparation.events import ContextCleared, InputReplaced
 from playground.preparation.incoming import Content
 from playground.preparation.items import Json
+from playground.preparation.journal import EntryKind
 
 __all__ = ["ConversationMethods"]
+
+_Returned = TypeVar("_Returned")
 
 
 class ConversationMethods:
@@ -45,30 +49,57 @@ class ConversationMethods:
 
     def add_user_message(self, content: Content) -> str:
         """Make a user's message the current input; see ``Conversation.add_user_message``."""
-        return self._replacing(lambda: self._state.conversation.add_user_message(content))
+        return self._replacing("user", lambda: self._state.conversation.add_user_message(content))
 
     def set_current_input(self, content: Content) -> str:
         """Make a user's message the current input and remember it as the original one."""
-        return self._replacing(lambda: self._state.conversation.set_current_input(content))
+        return self._replacing("user", lambda: self._state.conversation.set_current_input(content))
 
     def add_tool_results(self, results: Sequence[Mapping[str, Any]]) -> str:
         """Make results of tools the current input; see ``Conversation.add_tool_results``."""
-        return self._replacing(lambda: self._state.conversation.add_tool_results(results))
+        return self._replacing("tool_results", lambda: self._state.conversation.add_tool_results(results))
 
     def add_assistant_response(self, output: Content) -> str:
         """Move the current input to the history and append what the model answered."""
         self._state.ensure_alive()
-        return self._state.conversation.add_assistant_response(output)
+        held = self._state.conversation
+        before = len(held.history) + len(held.current_input)
+        message_id = held.add_assistant_response(output)
+        self._state.record("assistant", held.history[before:])
+        return message_id
 
     def replace_last_assistant_response(self, output: Content) -> bool:
         """Put another answer in place of the newest one; whether there was one."""
         self._state.ensure_alive()
-        return self._state.conversation.replace_last_assistant_response(output)
+        held = self._state.conversation
+        before = set(held.history)
+        replaced = held.replace_last_assistant_response(output)
+        self._state.record("assistant", [item for item in held.history if item not in before])
+        return replaced
 
     def add_input_items(self, items: Iterable[Mapping[str, Any]]) -> None:
         """Append items to the history as they are."""
         self._state.ensure_alive()
-        self._state.conversation.add_input_items(items)
+        held = self._state.conversation
+        before = len(held.history)
+        held.add_input_items(items)
+        self._state.record("items", held.history[before:])
+
+    def add_conversation(self, imported: ImportedConversation) -> None:
+        """Append an imported conversation: prompt below the prompt, history to history, input as the input.
+
+        Raises:
+            InvalidInputError: When an item is malformed; nothing has changed then.
+        """
+        self._state.ensure_alive()
+        held = self._state.conversation
+        history, current_input = held.read(imported.conversation), held.read(imported.current_input)
+        prompts = [text for text in (self._state.system_prompt, imported.system_prompt) if text]
+        self._state.change(system_prompt="\n\n".join(dict.fromkeys(prompts)) or None)
+        held.replace_history((*held.history, *history), host=True)
+        self._state.record("items", history)
+        if current_input:
+            self._replacing("items", lambda: held.replace_input(current_input, host=True))
 
     def clear_conversation(self, reason: str | None = None) -> None:
         """Empty history and current input, and tell the listeners of ``context:cleared`` why."""
@@ -76,12 +107,15 @@ class ConversationMethods:
         self._state.conversation.clear()
         self._state.events.emit("context:cleared", ContextCleared(reason))
 
-    def _replacing(self, replace: Callable[[], str]) -> str:
+    def _replacing(self, kind: EntryKind, replace: Callable[[], _Returned]) -> _Returned:
         """Replace the current input, and tell what made way for it: it was never answered."""
         self._state.ensure_alive()
-        before = self._state.conversation.current_input
-        message_id = replace()
-        if before and self._state.conversation.current_input is not before:
-            ids = tuple([item.id for item in before if item.id])
-            self._state.events.emit("input:replaced", InputReplaced(ids))
-        return message_id
+        held = self._state.conversation
+        before = held.current_input
+        returned = replace()
+        if held.current_input is not before:
+            self._state.record(kind, held.current_input)
+            if before:
+                ids = tuple([item.id for item in before if item.id])
+                self._state.events.emit("input:replaced", InputReplaced(ids))
+        return returned

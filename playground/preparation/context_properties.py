@@ -11,6 +11,7 @@ from playground.preparation.context_state import BeforeCompaction, ContextState
 from playground.preparation.plugins import Plugins
 from playground.preparation.ports import CompactionStrategy, ContextPlugin
 from playground.preparation.results import ContextPreparation
+from playground.preparation.strategies import strategy_registry
 from playground.preparation.tool_manager import ToolManager
 
 __all__ = ["ContextProperties", "named_strategy"]
@@ -111,8 +112,4 @@ def named_strategy(strategy: str | CompactionStrategy) -> CompactionStrategy:
     Raises:
         InvalidInputError: When none has the name.
     """
-    if not isinstance(strategy, str):
-        return strategy
-    from playground.preparation.strategies import strategy_registry  # noqa: PLC0415  # not needed by those who pass one
-
-    return strategy_registry().create(strategy)
+    return strategy_registry().create(strategy) if isinstance(strategy, str) else strategy

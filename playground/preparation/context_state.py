@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +22,8 @@ from playground.preparation.context_settings import ContextSettings
 from playground.preparation.conversation import Conversation
 from playground.preparation.events import Events
 from playground.preparation.hooks import cancel_all
+from playground.preparation.items import Item
+from playground.preparation.journal import EntryKind, HistoryJournal
 from playground.preparation.plugins import Plugins
 from playground.preparation.ports import Clock, CompactionStrategy, ContextPlugin
 from playground.preparation.results import ContextPreparation, ContextPrepareOptions, ContextSnapshot
@@ -65,6 +67,9 @@ class ContextState:
         selected: What else is known of it.
         last_budget: The budget of the last preparation, as long as it is one of this model.
         revision: How many preparations succeeded.
+        journal: What came in and is in no storage yet.
+        session_id: The session that was last saved or loaded.
+        agent_state: What an agent keeps beside it.
     """
 
     def __init__(self, settings: ContextSettings) -> None:
@@ -80,6 +85,9 @@ class ContextState:
         self.selected: Selected | None = None
         self.last_budget: PreparationBudget | None = None
         self.revision = 0
+        self.journal = HistoryJournal()
+        self.session_id: str | None = None
+        self.agent_state: Any = None
         self._destroyed = False
         self._operation: str | None = None
         self._lock = threading.Lock()
@@ -186,6 +194,19 @@ class ContextState:
             messages=tuple([item.out() for item in held.history]),
             current_input=tuple([item.out() for item in held.current_input]),
         )
+
+    def record(self, kind: EntryKind, items: Iterable[Item]) -> None:
+        """Tell the journal of items that came in; without a storage there is none."""
+        if self.settings.storage is not None:
+            self.journal.record(kind, items, turn=self.conversation.turn, at=self.now())
+
+    def take_up(self, history: Iterable[Item], *, turn: int) -> None:
+        """Put a stored history in place of everything here; diagnostics are forgotten."""
+        self.conversation.clear()
+        self.conversation.replace_history(history, host=True)
+        self.conversation.turn, self.conversation.last_thinking = turn, None
+        self.journal.restart()
+        self.forget_preparation()
 
     def forget_preparation(self) -> None:
         """Forget diagnostics and cached budget; revisions go on counting."""
