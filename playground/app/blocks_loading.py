@@ -22,7 +22,7 @@ __all__ = ["loading_panel"]
 
 PASTE_LIMIT = 1_000_000  # characters
 PASTED = "The pasted text"
-UPLOAD_LIMIT = 10_000_000  # bytes; the whole table goes to the browser
+UPLOAD_LIMIT = 10  # MB of 2**20 bytes; the whole table goes to the browser
 NAME_LENGTH = 80  # code points of a file's name in a message
 FILE, TEXT = "blocks_file", "blocks_text"
 
@@ -34,7 +34,9 @@ def loading_panel() -> None:
         with st.form("blocks_form", clear_on_submit=True, border=False):
             left, right = st.columns(2, gap="small")
             with left:
-                st.file_uploader("File of blocks", key=FILE, label_visibility="collapsed")
+                st.file_uploader(
+                    "File of blocks", key=FILE, max_upload_size=UPLOAD_LIMIT, label_visibility="collapsed"
+                )
             with right:
                 st.text_area(
                     "Or paste blocks",
@@ -72,7 +74,7 @@ def _files() -> list[BlockFile]:
     upload, pasted = st.session_state[FILE], str(st.session_state[TEXT])
     if upload is not None:
         name = shortened(upload.name, NAME_LENGTH)
-        check_size(name, upload.size, limit=UPLOAD_LIMIT)
+        check_size(name, upload.size, limit=UPLOAD_LIMIT * 2**20)
         files.append(blocks_from_file(name, upload.getvalue(), ending=PurePath(upload.name).suffix))
     if pasted.strip():
         files.append(blocks_from_file(PASTED, pasted.encode("utf-8", "surrogatepass")))

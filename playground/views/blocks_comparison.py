@@ -44,7 +44,7 @@ class ComparedBlock:
     title: str
     slot: Slot
     outcome: str
-    """In the block compiler: mandatory, pinned, ranked or budget; a dash where it made nothing."""
+    """In the block compiler: mandatory, pinned, ranked or budget; a dash where nothing was ranked."""
     included: bool
     tagged: int | None
     """What it costs the context compiler, tags and all, in tokens."""
@@ -164,13 +164,13 @@ def _compared(
     entry: ManifestEntry | None,
     titles: Mapping[str, str],
 ) -> ComparedBlock:
-    forced, made = one.id in side.forced, isinstance(side.blocks, CompiledBlocks)
-    if not made:
-        outcome = _NOT_MADE
-    elif forced:
+    forced = one.id in side.forced
+    if forced:  # where they do not fit, these are the ones
         outcome = "mandatory" if one.required else "pinned"
-    else:
+    elif isinstance(side.blocks, CompiledBlocks):
         outcome = "ranked" if included else "budget"
+    else:
+        outcome = _NOT_MADE
     return ComparedBlock(
         block=one,
         title=titles[one.id],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -20,11 +21,13 @@ from playground.app.caches import drop_material
 from playground.blocks import ContextBlock
 from playground.views.blocks_table import rows_of
 from playground.views.record_key import split_key
-from playground.workspace import Project
+from playground.workspace import Project, load_sample
 from playground.workspace.library import default_library
+from playground.workspace.memories import remember_memory
 from tests.app import driver
 from tests.app.driver import body, go_to, panes, press
 from tests.app.tables import table_of, tables_of
+from tests.app.test_memory_editing import holders, picked, secret
 
 PAGE = "blocks"
 opened = partial(driver.opened, PAGE, search="lexical")
@@ -200,7 +203,7 @@ def test_an_omitted_block_enters_at_the_named_budget_and_stays_when_it_is_pinned
     set_budget(example, 100)
     (note,) = notes(example)
     assert note.startswith("Required and pinned blocks do not fit: They need 127 tokens, the budget is 100.")
-    assert set(table_of(example)["Block compiler"]) == {"–"}
+    assert list(table_of(example)["Block compiler"]) == ["mandatory", "–", "–", "pinned"]
     press(example, "Raise the budget to 127")
     assert included(example) == "Included 2 of 4 · 127 of 127 tokens"
     set_budget(example, 100)
@@ -229,7 +232,7 @@ def test_pin_and_unpin_stand_beside_the_block_and_not_beside_a_required_one(exam
 def test_required_blocks_cannot_be_pinned_and_the_context_compiler_tells_its_own_need(example: AppTest) -> None:
     assert "rule:refunds" not in example.multiselect(key="blocks_pinned").options
     set_budget(example, 70)
-    assert outcomes(example)["rule:refunds"] == "mandatory"
+    assert outcomes(example)["goal"] == "budget"
     text = words(example)
     assert re.search(r"Context compilerdoes not fitwhat must be in needs \d+, the budget is 70", text)
     assert "Unpin all" not in labels(example)
@@ -491,3 +494,23 @@ def test_a_thousand_blocks_are_compiled_and_listed(app: AppTest) -> None:
     assert len(table_of(app)) == 1_000
     set_budget(app, 5_010)
     assert included(app) == "Included 501 of 1,000 · 5,010 of 5,010 tokens"
+
+
+def test_a_forgotten_memory_leaves_no_trace_of_its_block_in_the_process() -> None:
+    library = default_library()
+    now = time.time_ns() // 1_000_000
+    library.create("mine", remember_memory(load_sample("deploy-demo"), f"{secret()}.", id="secret", now=now))
+    app = opened(project="mine")
+    app.text_input(key="question").set_value("What is the passphrase?").run()
+    edit_compile(app, "memory:secret", content=f"{secret()}, or so.")
+    app.toggle(key="blocks_messages").set_value(True).run()
+    set_budget(app, 4_000)
+    assert secret() in "".join(code.value for code in app.code)
+    go_to(app, "data")
+    picked(app, "secret")
+    assert holders()
+    press(app, "Forget it for good")
+    go_to(app, PAGE)
+    assert secret() not in body(app)
+    assert secret() not in repr(app.session_state)
+    assert holders() == []
