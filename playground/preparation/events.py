@@ -71,9 +71,10 @@ class OversizedEvent:
 
 @dataclass(frozen=True, slots=True)
 class RolledOver:
-    """``context:rolled_over``: older history became a summary."""
+    """``context:rolled_over``: older history became a summary; the reason is the host's."""
 
     result: RolloverResult
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ async def roll_over(
         text = _checked(await answer if inspect.isawaitable(answer) else answer)
         result = _apply(state, guard, older, tokens, text)
         state.last_budget = None
-        state.events.emit("context:rolled_over", RolledOver(result))
+        state.events.emit("context:rolled_over", RolledOver(result, reason))
         return result
 
 
