@@ -23,16 +23,14 @@ ALL = Sections(
 
 def test_sections_come_in_their_fixed_order() -> None:
     """3.2: prompt, persistent instructions, instructions for plugins, contents, date line."""
-    assert compose(ALL, ESTIMATOR).text == "\n\n---\n\n".join(
-        [
-            "# System prompt\n\nBe helpful.",
-            "# Persistent instructions\n\nAlways polite.",
-            "# Instructions for context plugins\n\nYou have 1 store.\n\n## Notes\n\nKeep notes.",
-            "# Notes\n\nIndex of notes",
-            "# Whiteboard\n\nPlan: none",
-            DATE,
-        ]
-    )
+    assert compose(ALL, ESTIMATOR).text.split("\n\n---\n\n") == [
+        "# System prompt\n\nBe helpful.",
+        "# Persistent instructions\n\nAlways polite.",
+        "# Instructions for context plugins\n\nYou have 1 store.\n\n## Notes\n\nKeep notes.",
+        "# Notes\n\nIndex of notes",
+        "# Whiteboard\n\nPlan: none",
+        DATE,
+    ]
 
 
 def test_the_date_line_is_always_there() -> None:

@@ -207,7 +207,8 @@ def test_another_model_clears_the_cached_budget() -> None:
     context, _ = stubbed()
     prepare(context)
     context.model = "no-such-model"
-    assert context.last_budget is not None
+    kept = context.last_budget
     context.model = "another"
+    assert kept is not None
     assert context.last_budget is None
     assert context.last_preparation is not None

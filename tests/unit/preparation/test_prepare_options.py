@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from playground.cancel import CancelToken
 from playground.errors import CallCancelledError, InvalidInputError
-from playground.preparation import AgentContext, RequestOptions
+from playground.preparation import RequestOptions
 from tests.preparation import ESTIMATOR, ScriptedPlugin, pad
 from tests.unit.preparation.calls import filled, prepare, stubbed
 
@@ -214,14 +213,6 @@ def test_a_signal_set_by_the_strategy_ends_it_after_the_strategy() -> None:
     assert prepare(context).budget.total_used == 850
 
 
-def test_preparing_needs_no_argument() -> None:
-    """7: and takes none by position."""
-    context, _ = stubbed()
-    assert asyncio.run(context.prepare()).budget.total_used
-    with pytest.raises(TypeError):
-        asyncio.run(AgentContext.prepare(context, {}))  # type: ignore[call-arg]
-
-
 def test_the_window_follows_a_model_that_is_set_while_rendering() -> None:
     """5, 8.2."""
     context, _ = stubbed(max_context_tokens=None)
@@ -229,9 +220,8 @@ def test_the_window_follows_a_model_that_is_set_while_rendering() -> None:
     def change() -> None:
         context.model = "claude-sonnet-4-5"
 
-    plugin = ScriptedPlugin(at_content=change)
+    plugin = ScriptedPlugin()
     context.register_plugin(plugin)
-    plugin.at_content = None
     plugin.at_content = lambda: change() if plugin.renderings == 1 else None
     context.add_input_items([pad(20)])
     assert prepare(context).budget.max_tokens == context.max_context_tokens != 128_000
