@@ -193,14 +193,18 @@ def test_a_compiler_that_made_nothing_says_what_it_needs_and_what_there_is() -> 
 
 
 def test_the_sentence_and_the_filter_count_the_same() -> None:
-    found = side(130)
+    pages = tuple(own(f"page {at}", 40, 9.0 - at, kind="workspace") for at in range(3))
+    found = compile_side_by_side(
+        (own("rule", 5, required=True), *pages, own("fact", 30), own("long", 90)),
+        budget_tokens=150,
+        shares={"memory": 0.9, "rag": 0.1, "transcript": 0.0, "skills": 0.0},
+    )
     rows = compared(found)
     both = [one.id for one in rows if one.included and one.selected]
     neither = [one.id for one in rows if not one.included and not one.selected]
     differ = [one.id for one in rows if one.included != one.selected]
-    assert both
-    assert differ
     alone = [one for one in rows if one.included and not one.selected]
+    assert all((both, neither, alone, len(differ) > len(alone)))
     assert bold(comparison_sentence(found, rows)) == [
         f"{len(both)} block" + ("" if len(both) == 1 else "s"),
         str(len(neither)),
@@ -212,8 +216,8 @@ def test_the_sentence_and_the_filter_count_the_same() -> None:
         table = comparison_table(rows, shown)
         assert list(table.ids) == ids
         assert len(table.frame) == len(table.slots) == len(ids)
-        assert table.total == f"{len(ids)} of 4 blocks"
-    assert comparison_table(rows).total == "4 blocks"
+        assert table.total == f"{len(ids)} of 6 blocks"
+    assert comparison_table(rows).total == "6 blocks"
 
 
 def test_priorities_are_whole_numbers_where_all_are_and_missing_costs_are_empty() -> None:
