@@ -94,8 +94,7 @@ class ConversationMethods:
         self._state.ensure_alive()
         held = self._state.conversation
         history, current_input = held.read(imported.conversation), held.read(imported.current_input)
-        prompts = [text for text in (self._state.system_prompt, imported.system_prompt) if text]
-        self._state.change(system_prompt="\n\n".join(dict.fromkeys(prompts)) or None)
+        self._state.change(system_prompt=_joined(self._state.system_prompt, imported.system_prompt))
         held.replace_history((*held.history, *history), host=True)
         self._state.record("items", history)
         if current_input:
@@ -119,3 +118,10 @@ class ConversationMethods:
                 ids = tuple([item.id for item in before if item.id])
                 self._state.events.emit("input:replaced", InputReplaced(ids))
         return returned
+
+
+def _joined(prompt: str | None, more: str | None) -> str | None:
+    """Put a prompt below another, unless it stands there already."""
+    if not prompt or not more:
+        return prompt or more
+    return prompt if f"\n\n{prompt}".endswith(f"\n\n{more}") else f"{prompt}\n\n{more}"
