@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from playground.preparation.compaction_context import CompactionContext, group_line
-from playground.preparation.compaction_plan import fitting, plan_algorithmic, rolling
+from playground.preparation.compaction_plan import checked_threshold, fitting, plan_algorithmic, rolling
 from playground.preparation.items import Item
 from playground.preparation.memory_store import MemoryStore
 from playground.preparation.ports import ContextPlugin
@@ -18,7 +18,7 @@ from playground.preparation.protocol import Group
 from playground.preparation.results import CompactionResult, ConsolidationResult
 from playground.preparation.spill import allocate, inventory
 from playground.preparation.spill_writing import write_spills
-from playground.values import as_float, whole_number
+from playground.values import whole_number
 
 __all__ = ["AlgorithmicStrategy"]
 
@@ -63,7 +63,7 @@ class AlgorithmicStrategy:
     def __init__(
         self, threshold: float = THRESHOLD, result_bytes: int = RESULT_BYTES, max_pairs: int = MAX_PAIRS
     ) -> None:
-        self.threshold = as_float(threshold)
+        self.threshold = checked_threshold(threshold)
         self.result_bytes = whole_number(result_bytes, "The size of a large result in bytes")
         self.max_pairs = whole_number(max_pairs, "The number of pairs that stay")
 

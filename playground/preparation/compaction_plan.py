@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from playground.errors import InvalidInputError
 from playground.preparation.protocol import Group
+from playground.values import shown
 
-__all__ = ["Plan", "fitting", "oldest", "plan_algorithmic", "rolling"]
+__all__ = ["Plan", "checked_threshold", "fitting", "oldest", "plan_algorithmic", "rolling"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,17 @@ def rolling(groups: Iterable[Group], target: int, *, retained: Collection[Group]
 def oldest(groups: Iterable[Group], target: int) -> tuple[Group, ...]:
     """Choose what goes until ``target`` tokens are free, oldest first whatever it is; see ``rolling``."""
     return _until(sorted(_removable(groups, set()), key=_age), target)
+
+
+def checked_threshold(threshold: object) -> float:
+    """Return a strategy's threshold.
+
+    Raises:
+        InvalidInputError: When it is no number from 0 to 1.
+    """
+    if isinstance(threshold, int | float) and not isinstance(threshold, bool) and 0 <= threshold <= 1:
+        return float(threshold)
+    raise InvalidInputError(f"The threshold is {shown(threshold)}.", remedy="Give a share from 0 to 1.")
 
 
 def _removable(groups: Iterable[Group], retained: set[Group]) -> list[Group]:

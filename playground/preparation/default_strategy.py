@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from playground.preparation.compaction_context import CompactionContext
-from playground.preparation.compaction_plan import oldest
+from playground.preparation.compaction_plan import checked_threshold, oldest
 from playground.preparation.results import CompactionResult, ConsolidationResult
-from playground.values import as_float
 
 __all__ = ["DefaultStrategy"]
 
@@ -18,6 +17,9 @@ class DefaultStrategy:
 
     Args:
         threshold: Share of the capacity, 0 to 1; sets how far to reclaim, not when.
+
+    Raises:
+        InvalidInputError: When it is no such number.
     """
 
     name = "default"
@@ -25,7 +27,7 @@ class DefaultStrategy:
     description = "Lets plugins give entries up, then drops the oldest items."
 
     def __init__(self, threshold: float = THRESHOLD) -> None:
-        self.threshold = as_float(threshold)
+        self.threshold = checked_threshold(threshold)
 
     async def compact(self, context: CompactionContext, target_to_free: int) -> CompactionResult:
         """Free about so many tokens."""
