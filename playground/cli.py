@@ -20,6 +20,7 @@ from playground.commands.evaluating import evaluate_command
 from playground.commands.exporting import export_command
 from playground.commands.forgetting import forget_command
 from playground.commands.importing import import_command
+from playground.commands.preparing import prepare_command
 from playground.commands.projects import find_project
 from playground.commands.recalling import recall_command
 from playground.errors import InvalidRequestError, PlaygroundError
@@ -43,6 +44,7 @@ app.command("evaluate")(evaluate_command)
 app.command("export")(export_command)
 app.command("forget")(forget_command)
 app.command("import")(import_command)
+app.command("prepare")(prepare_command)
 app.command("recall")(recall_command)
 
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import BinaryIO
 
-from playground.commands.import_files import unreadable
-from playground.errors import DocumentError
-from playground.retrieval.documents import SIZE_LIMIT, check_size
-from playground.views.words import shortened
+from playground.commands.one_file import file_content
 from playground.workspace.block_files import BlockFile, blocks_from_file
 
-__all__ = ["STANDARD_INPUT", "read_block_file"]
-
-STANDARD_INPUT = "-"
-NAME_LENGTH = 80  # code points of a file's name in a message
+__all__ = ["read_block_file"]
 
 
 def read_block_file(path: str) -> BlockFile:
@@ -25,35 +17,5 @@ def read_block_file(path: str) -> BlockFile:
         DocumentError: When the file cannot be read, is too large, or is in none of the forms.
         InvalidInputError: When a row is no block.
     """
-    name, data = _content(path)
+    name, data = file_content(path)
     return blocks_from_file(name, data, ending=Path(path).suffix)
-
-
-def _content(path: str) -> tuple[str, bytes]:
-    place = Path(path)
-    name = shortened(place.name or str(place), NAME_LENGTH)
-    try:
-        if path == STANDARD_INPUT:
-            name = "The standard input"
-            if sys.stdin is None:
-                raise DocumentError(f"{name} is closed.", remedy="Name a file, or pipe one in.", name=name)
-            return name, _bounded(name, sys.stdin.buffer)
-        size = place.stat().st_size
-        if not place.is_file():  # a pipe could be read for ever
-            what = "a folder" if place.is_dir() else "no regular file"
-            remedy = f"Give a file, or {STANDARD_INPUT} for the standard input."
-            raise DocumentError(f"{name} is {what}.", remedy=remedy, name=name)
-        check_size(name, size)
-        with place.open("rb") as stream:
-            return name, _bounded(name, stream)
-    except (OSError, ValueError) as error:  # a NUL in the path
-        raise unreadable(name, error) from error
-
-
-def _bounded(name: str, stream: BinaryIO) -> bytes:
-    data = stream.read(SIZE_LIMIT + 1)
-    if len(data) > SIZE_LIMIT:
-        raise DocumentError(
-            f"{name} has more than {SIZE_LIMIT:,} bytes.", remedy="Split it into smaller ones.", name=name
-        )
-    return data

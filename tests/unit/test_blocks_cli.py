@@ -18,7 +18,7 @@ import pytest
 
 from playground import TokenEstimator
 from playground.blocks import blocks_from_table, compile_blocks
-from playground.commands import block_files
+from playground.commands import one_file
 from playground.commands.blocks import ROW_LIMIT
 from playground.retrieval import json_records
 from playground.retrieval.documents import SIZE_LIMIT
@@ -479,7 +479,7 @@ def test_what_is_too_large_is_refused_before_it_is_read(
     with huge.open("wb") as file:
         file.truncate(SIZE_LIMIT + 1)
     assert "huge.json has 209,715,201 bytes" in refused(str(huge), "--budget", "9", capsys=capsys)
-    monkeypatch.setattr(block_files, "SIZE_LIMIT", 100)
+    monkeypatch.setattr(one_file, "SIZE_LIMIT", 100)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b" " * 101)))
     assert "has more than 100 bytes" in refused("-", "--budget", "9", capsys=capsys)
 

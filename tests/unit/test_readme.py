@@ -60,7 +60,7 @@ def consoles() -> list[list[str]]:
 
 
 def notes(folder: Path) -> None:
-    """What the reader is taken to have: a page, two memories, and the blocks of the README's own example."""
+    """What the reader is taken to have: a page, two memories, a chat, and the blocks of the own example."""
     (folder / "notes").mkdir()
     (folder / "notes" / "seats.md").write_text("# Seats\n\nThe quiet coach has window seats.\n")
     lines = (
@@ -74,6 +74,8 @@ def notes(folder: Path) -> None:
         {"id": "goal", "kind": "goal", "content": "Explain the fee of a rushed card.", "priority": 90},
     )
     (folder / "blocks.json").write_text(json.dumps(shown))
+    asked = ({"role": "user", "content": "What does a rushed card cost?"},)
+    (folder / "chat.json").write_text(json.dumps(asked))
 
 
 def test_every_block_is_of_a_language_that_a_test_here_holds() -> None:
