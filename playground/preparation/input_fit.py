@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from playground.preparation.budget import overflow
 from playground.preparation.context_state import ContextState
 from playground.preparation.events import OversizedEvent
@@ -27,16 +29,20 @@ class InputFit:
         self._cut: tuple[Item, ...] | None = None
         self._told: OversizedInput | None = None
 
-    def fit(self, rendering: Rendering) -> Rendering:
+    def fit(self, rendering: Rendering, log: Sequence[str] = ()) -> Rendering:
         """Return the rendering with an input that its capacity can hold; one that fits stays as it is.
 
         Results are cut from what they were before this preparation, however often it renders. The conversation
         holds the input of the rendering that is returned.
 
+        Args:
+            rendering: The request.
+            log: What was lost before, for the error.
+
         Raises:
             ContextOverflowError: When tools or reserve leave no room, or the user's own message finds none.
         """
-        _check_capacity(rendering)
+        _check_capacity(rendering, log)
         self.log = ()
         originals = self._originals if rendering.current_input is self._cut else rendering.current_input
         budget = rendering.budget
@@ -44,7 +50,7 @@ class InputFit:
         if not originals or fixed + rendering.input_tokens(originals) <= budget.content_capacity:
             return self._with(rendering, originals, originals)
         if not originals[0].results:
-            raise self._refused(rendering, originals)
+            raise self._refused(rendering, originals, log)
         groups, start = rendering.groups, len(rendering.history)
         held = sum([group.tokens for group in groups.groups if group.protection is not None])
         whole = untouchable(groups, (*rendering.history, *originals))
@@ -76,13 +82,14 @@ class InputFit:
         self._state.conversation.replace_input(items, host=False)
         return rendering.with_input(items)
 
-    def _refused(self, rendering: Rendering, items: tuple[Item, ...]) -> Exception:
+    def _refused(self, rendering: Rendering, items: tuple[Item, ...], log: Sequence[str]) -> Exception:
         budget = rendering.budget
         tokens = rendering.input_tokens(items)
         room = budget.content_capacity - budget.system_message_tokens - budget.breakdown.instructions
         error = overflow(
             budget,
             f"the input is too large: {tokens:,} tokens, {max(0, room):,} are left for it.",
+            log,
             remedy="Shorten the message, or choose a model with a larger window.",
         )
         result = OversizedInput(
@@ -96,7 +103,7 @@ class InputFit:
         return error
 
 
-def _check_capacity(rendering: Rendering) -> None:
+def _check_capacity(rendering: Rendering, log: Sequence[str]) -> None:
     budget = rendering.budget
     if budget.content_capacity > 0:
         return
@@ -104,10 +111,12 @@ def _check_capacity(rendering: Rendering) -> None:
         raise overflow(
             budget,
             f"too many tools: their definitions need {budget.tools_tokens:,} of {budget.limit:,} tokens.",
+            log,
             remedy="Send fewer tools, or shorten their descriptions.",
         )
     raise overflow(
         budget,
         f"the response reserve of {budget.response_reserve:,} tokens leaves nothing of {budget.max_tokens:,}.",
+        log,
         remedy="Lower the reserve, or choose a model with a larger window.",
     )

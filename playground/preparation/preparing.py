@@ -45,7 +45,7 @@ async def prepare_context(state: ContextState, options: ContextPrepareOptions) -
             rendering = current_input.fit(await render(state, options))
             if _is_critical(state, rendering):
                 compaction = await _compacted(state, rendering, options)
-                rendering = current_input.fit(await render(state, options))
+                rendering = current_input.fit(await render(state, options), compaction.log)
             log = (*current_input.log, *compaction.log)
             _check_fit(rendering, log)
             now = state.now()

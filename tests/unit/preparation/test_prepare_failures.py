@@ -8,7 +8,7 @@ import pytest
 
 from playground.errors import AIError, ContextOverflowError, InvalidToolProtocolError
 from playground.preparation import CompactionResult
-from tests.preparation import call, message, pad, pair, result
+from tests.preparation import ScriptedPlugin, call, message, pad, pair, result
 from tests.unit.preparation.calls import budget_of, filled, listening, prepare, stubbed, traces
 
 
@@ -89,6 +89,19 @@ def test_what_was_lost_before_an_overflow_stands_in_the_error() -> None:
         prepare(context)
     assert "pad" in caught.value.get_degradation_summary()
     assert len(context.conversation) == 1
+
+
+@pytest.mark.parametrize(("more", "said"), [("input", "too large"), ("tools", "too many tools")])
+def test_what_was_lost_before_the_room_went_stands_in_the_error_too(more: str, said: str) -> None:
+    """24: after a compaction the input, or the tools, may find no room any more."""
+    context, stub = filled(850)
+    context.add_user_message("Hello")
+    context.register_plugin(ScriptedPlugin(contents=["", "x" * 3500 if more == "input" else ""]))
+    definitions = [[], [{"name": "late", "description": "x" * 3500 if more == "tools" else ""}]]
+    stub.does = lambda given, _: given.remove_messages([0])
+    with pytest.raises(ContextOverflowError, match=said) as caught:
+        prepare(context, get_tools=lambda: definitions[len(stub.targets)])
+    assert "dropped user message pad" in caught.value.get_degradation_summary()
 
 
 def test_too_many_tools_are_told_as_such() -> None:
