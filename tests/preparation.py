@@ -13,7 +13,7 @@ from playground.preparation import BasePlugin, CompactionResult, ConsolidationRe
 from playground.preparation.items import Item, Json, read_item, text_message
 
 if TYPE_CHECKING:
-    from playground.preparation import AgentContext  # type: ignore[attr-defined]  # until it lands
+    from playground.preparation import AgentContext
 
 NOW = 1_790_000_000_000  # ms
 ESTIMATOR = PreparationEstimator()
@@ -31,7 +31,7 @@ class FixedClock:
 
 def bare(**settings: Any) -> AgentContext:
     """A context without features and tools: window 1,000, reserve 100, a clock that stands."""
-    from playground.preparation import AgentContext  # type: ignore[attr-defined]  # until it lands
+    from playground.preparation import AgentContext
 
     defaults: dict[str, Any] = {
         "model": "no-such-model",
