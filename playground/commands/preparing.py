@@ -24,7 +24,8 @@ if TYPE_CHECKING:
         PreparationEstimator,
         PreparedContext,
     )
-    from playground.views.preparation import BudgetRow, GroupRow, PreparationReport, TokenizerCount
+    from playground.views.preparation import BudgetRow, PreparationReport, TokenizerCount
+    from playground.views.preparation_groups import GroupRow
 
 __all__ = ["prepare_command"]
 
@@ -117,7 +118,7 @@ def _with_ids(imported: ImportedConversation) -> ImportedConversation:
     """Return a conversation whose items can be found again."""
     from dataclasses import replace  # noqa: PLC0415
 
-    from playground.views.preparation import with_ids  # noqa: PLC0415
+    from playground.views.preparation_groups import with_ids  # noqa: PLC0415
 
     history = with_ids(imported.conversation)
     return replace(imported, conversation=history, current_input=with_ids(imported.current_input, len(history)))

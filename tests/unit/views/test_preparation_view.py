@@ -15,8 +15,8 @@ from playground.views.preparation import (
     TokenizerCount,
     count_again,
     preparation_report,
-    with_ids,
 )
+from playground.views.preparation_groups import with_ids
 from tests.preparation import ESTIMATOR, NOW, call, items, message, native, pair, result
 
 WORDS = "x y " * 900  # 3,600 characters, some 1,030 tokens
