@@ -15,10 +15,20 @@ from playground.errors import (
     ContextOverflowError,
     InvalidToolProtocolError,
 )
+from playground.preparation.algorithmic import AlgorithmicStrategy
 from playground.preparation.budget import BudgetBreakdown, PreparationBudget
 from playground.preparation.chat_export import export_anthropic, export_openai
 from playground.preparation.chat_import import ImportedConversation, import_conversation, import_conversations
+from playground.preparation.compaction_context import CompactionContext
+from playground.preparation.compactors import (
+    ContextComponent,
+    MemoryEvictionCompactor,
+    SummarizeCompactor,
+    TruncateCompactor,
+)
 from playground.preparation.context import AgentContext
+from playground.preparation.default_strategy import DefaultStrategy
+from playground.preparation.direct_guard import trim_direct_request
 from playground.preparation.estimation import ApproximateEstimator, PreparationEstimator
 from playground.preparation.file_storage import FileContextStorage
 from playground.preparation.in_context_memory import InContextMemoryPlugin
@@ -49,6 +59,7 @@ from playground.preparation.results import (
     RolloverResult,
     SessionSummary,
 )
+from playground.preparation.strategies import StrategyInfo, StrategyRegistry, strategy_registry
 from playground.preparation.tool_catalog import ToolCatalogPlugin, ToolGroup
 from playground.preparation.tool_manager import ContextTool, ToolManager
 from playground.preparation.working_memory_plugin import WorkingMemoryPlugin
@@ -59,14 +70,17 @@ if TYPE_CHECKING:
 __all__ = [
     "AIError",
     "AgentContext",
+    "AlgorithmicStrategy",
     "ApproximateEstimator",
     "BasePlugin",
     "BudgetBreakdown",
+    "CompactionContext",
     "CompactionResult",
     "CompactionStrategy",
     "ConsolidationResult",
     "ContextBusyError",
     "ContextChangedError",
+    "ContextComponent",
     "ContextOverflowError",
     "ContextPlugin",
     "ContextPreparation",
@@ -74,6 +88,7 @@ __all__ = [
     "ContextSnapshot",
     "ContextStorage",
     "ContextTool",
+    "DefaultStrategy",
     "FileContextStorage",
     "ImportedConversation",
     "InContextMemoryPlugin",
@@ -81,6 +96,7 @@ __all__ = [
     "InvalidToolProtocolError",
     "JournalEntry",
     "MemoryEntry",
+    "MemoryEvictionCompactor",
     "MemoryStore",
     "OversizedInput",
     "PersistentInstructionsPlugin",
@@ -94,16 +110,22 @@ __all__ = [
     "StoreAction",
     "StoreHandler",
     "StoreSchema",
+    "StrategyInfo",
+    "StrategyRegistry",
+    "SummarizeCompactor",
     "ToolCatalogPlugin",
     "ToolGroup",
     "ToolManager",
+    "TruncateCompactor",
     "WorkingMemoryPlugin",
     "export_anthropic",
     "export_openai",
     "import_conversation",
     "import_conversations",
     "read_journal",
+    "strategy_registry",
     "task_priority",
+    "trim_direct_request",
 ]
 
 _LATER = {"SqlContextStorage": "playground.preparation.sql_storage"}  # SQLAlchemy takes its time
