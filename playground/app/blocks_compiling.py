@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
-from playground.app.blocks_material import Material, rows_digest
+from playground.app.blocks_material import Material, Rows, rows_digest
 from playground.app.caches import material_cache
 from playground.app.controls import Settings
 from playground.blocks.compile import CompiledBlocks, compile_blocks
@@ -24,7 +25,20 @@ from playground.tokens import TokenEstimator
 from playground.values import LARGEST_WHOLE_NUMBER
 from playground.views.blocks_table import TableRow, blocks_of
 
-__all__ = ["all_tokens", "counter_name", "needed_budget", "sides"]
+__all__ = ["Table", "all_tokens", "counter_name", "needed_budget", "sides", "table_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows without a fault, and what they are told apart by."""
+
+    rows: Rows
+    digest: str
+
+
+def table_of(rows: Rows) -> Table:
+    """Return rows with their digest. O(characters)."""
+    return Table(rows, rows_digest(rows))
 
 
 def counter_name(sidebar: bool) -> str:
@@ -36,25 +50,25 @@ def counter_name(sidebar: bool) -> str:
     return find_model(str(st.session_state["model"])).tokenizer or "o200k_base"
 
 
-def all_tokens(rows: Sequence[TableRow], counter: str) -> int:
-    """Return what all blocks of a table without a fault cost together, in tokens."""
-    return _counted(rows_digest(rows), counter, rows).estimated_tokens
+def all_tokens(table: Table, counter: str) -> int:
+    """Return what all blocks of a table cost together, in tokens."""
+    return _counted(table.digest, counter, table.rows).estimated_tokens
 
 
 def sides(
     material: Material,
-    rows: Sequence[TableRow],
+    table: Table,
     *,
     budget: int,
     pins: Sequence[str],
     counter: str,
     settings: Settings | None,
 ) -> SideBySide:
-    """Return what both compilers make of a table without a fault.
+    """Return what both compilers make of a table.
 
     Args:
         material: Where the table began.
-        rows: What it holds now.
+        table: What it holds now.
         budget: In tokens, for either.
         pins: Ids of the blocks that are pinned.
         counter: Which estimator counts, see ``counter_name``.
@@ -62,24 +76,22 @@ def sides(
     """
     context = settings.budget if settings else DEFAULT_CONTEXT_BUDGET
     return _sides(
-        rows_digest(rows),
+        table.digest,
         material.name if material.origin else "",
         budget,
         tuple(pins),
         counter,
         repr(context.shares),
         context.working_memory_tokens,
-        rows,
+        table.rows,
         context.shares,
         material.origin,
     )
 
 
-def needed_budget(
-    side: SideBySide, block_id: str, *, rows: Sequence[TableRow], budget: int, counter: str
-) -> int | None:
+def needed_budget(side: SideBySide, block_id: str, *, table: Table, budget: int, counter: str) -> int | None:
     """Return the smallest budget from the present one on that includes a block, if one was found, in tokens."""
-    return _needed(rows_digest(rows), counter, budget, tuple(sorted(side.forced)), block_id, side)
+    return _needed(table.digest, counter, budget, tuple(sorted(side.forced)), block_id, side)
 
 
 @material_cache(16)

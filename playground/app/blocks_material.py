@@ -29,8 +29,9 @@ from playground.views.direction import without_overrides
 from playground.views.record_key import record_key
 from playground.views.words import shortened
 
-__all__ = ["Draft", "Material", "chosen_material", "keep_own", "marked_block", "rows_digest"]
+__all__ = ["Draft", "Material", "Rows", "chosen_material", "keep_own", "marked_block", "rows_digest"]
 
+Rows = tuple[TableRow, ...]
 Draft = dict[str, Any]
 """The editor's input ``given``, edited ``rows``, the last ``good`` ones, and how often it was ``mounted``."""
 OWNER: Final = "blocks_owner"
@@ -52,7 +53,7 @@ class Material:
 
     name: str
     """Tells the table's state apart from others'."""
-    rows: tuple[TableRow, ...]
+    rows: Rows
     draft: Draft
     budget: int
     """The budget until one is chosen, in tokens."""
@@ -136,7 +137,7 @@ def _taken(
     key: str,  # noqa: ARG001  # what the rest follows from
     _found: Compiled,
     _settings: Settings,
-) -> tuple[tuple[TableRow, ...], str, dict[str, str], dict[str, str], Origin]:
+) -> tuple[Rows, str, dict[str, str], dict[str, str], Origin]:
     origin = Origin(_found.package, _found.retrieval.results, _settings.project.working_memory)
     records = package_records(origin.package, results=origin.results, working_memory=origin.working_memory)
     rows = rows_of(record.block for record in records.values())
@@ -152,10 +153,10 @@ def _taken(
 def _compile_draft(
     owner: str,  # noqa: ARG001  # part of the key
     name: str,  # noqa: ARG001  # the same
-    _rows: tuple[TableRow, ...],
+    _rows: Rows,
 ) -> Draft:
     return _draft(_rows)
 
 
-def _draft(rows: tuple[TableRow, ...]) -> Draft:
+def _draft(rows: Rows) -> Draft:
     return {"given": rows, "rows": rows, "good": None, "mounted": 0}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from playground.app.blocks_compiling import needed_budget, sides
+from playground.app.blocks_compiling import Table, needed_budget, sides
 from playground.app.blocks_material import Material, marked_block
 from playground.app.blocks_panels import (
     comparison_panel,
@@ -22,27 +22,26 @@ from playground.blocks.turns import block_turn
 from playground.views.blocks import overflow_notice
 from playground.views.blocks_comparison import compared_blocks, shown_block
 from playground.views.blocks_detail import block_detail
-from playground.views.blocks_table import TableRow
 
 __all__ = ["results"]
 
 
 def results(
     material: Material,
-    rows: Sequence[TableRow],
+    table: Table,
     *,
     budget: int,
     pins: Sequence[str],
     counter: str,
     settings: Settings | None,
 ) -> None:
-    """Show what both compilers make of rows without a fault; arguments as of ``sides``.
+    """Show what both compilers make of a table; arguments as of ``sides``.
 
     Raises:
         PlaygroundError: When the rows cannot be compiled.
     """
-    side = sides(material, rows, budget=budget, pins=pins, counter=counter, settings=settings)
-    compared = compared_blocks(side, {row["id"]: material.title(row["id"]) for row in rows})
+    side = sides(material, table, budget=budget, pins=pins, counter=counter, settings=settings)
+    compared = compared_blocks(side, {row["id"]: material.title(row["id"]) for row in table.rows})
     shown = shown_block(compared, marked_block(material, [one.id for one in compared]))
     with st.container(key="blocks_results"):
         left, right = st.columns(2, gap="small")
@@ -63,5 +62,5 @@ def results(
             turn = block_turn(shown.id, side.counted, budget_tokens=budget, forced=side.forced)
             smallest = None
             if not shown.included:
-                smallest = needed_budget(side, shown.id, rows=rows, budget=budget, counter=counter)
+                smallest = needed_budget(side, shown.id, table=table, budget=budget, counter=counter)
             detail_panel(block_detail(shown, side, turn=turn, smallest=smallest), shown.id)

@@ -6,14 +6,12 @@ edit. Its own state goes when another page is opened: then what it held is its i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from playground.app import markup
-from playground.app.blocks_material import Draft, Material
+from playground.app.blocks_material import Draft, Material, Rows
 from playground.blocks.compile import BLOCK_KINDS, BLOCK_ROLES
-from playground.views.blocks_table import TableRow, rows_of_frame, table_frame
+from playground.views.blocks_table import rows_of_frame, table_frame
 from playground.views.words import plural
 
 __all__ = ["table_panel"]
@@ -22,7 +20,7 @@ ROW = 28  # px
 COLUMNS = ("id", "kind", "priority", "required", "content", "role", "source", "retention_reason")
 
 
-def table_panel(material: Material) -> tuple[TableRow, ...]:
+def table_panel(material: Material) -> Rows:
     """Show the table and return its rows as they are now."""
     draft = material.draft
     with st.container(key="panel_blocks_table"):
@@ -39,15 +37,14 @@ def table_panel(material: Material) -> tuple[TableRow, ...]:
     return rows
 
 
-def _edited(name: str, draft: Draft) -> tuple[TableRow, ...]:
+def _edited(name: str, draft: Draft) -> Rows:
     key = _key(name, draft)
     if key not in st.session_state and draft["rows"] != draft["given"]:
         draft["given"] = draft["rows"]
         draft["mounted"] += 1
         key = _key(name, draft)
-    given: Sequence[TableRow] = draft["given"]
     frame = st.data_editor(
-        table_frame(given),
+        table_frame(draft["given"]),
         key=key,
         num_rows="dynamic",
         hide_index=True,
@@ -69,7 +66,8 @@ def _edited(name: str, draft: Draft) -> tuple[TableRow, ...]:
         },
         alt="Blocks to edit, one a row",
     )
-    return rows_of_frame(frame)
+    changes = st.session_state[key]
+    return rows_of_frame(frame) if any(changes.values()) else draft["given"]
 
 
 def _key(name: str, draft: Draft) -> str:

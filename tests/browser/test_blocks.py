@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -240,3 +241,29 @@ def test_states_are_laid_out_without_overlaps(page: Page, server: str, width: in
         "nodes => nodes.filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.outerHTML)"
     )
     assert cut == []
+
+
+def test_ones_own_blocks_come_from_a_file_with_their_budget_and_pins(
+    page: Page, server: str, tmp_path: Path
+) -> None:
+    rows = [
+        {"id": f"block {number}", "kind": "memory", "content": "x" * 40, "priority": number}
+        for number in range(6)
+    ]
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"blocks": rows, "budgetTokens": 30, "pinnedOptionalIds": ["block 0"]}), "utf-8")
+    _open(page, server, "own")
+    expect(page.locator(".st-key-blocks_results")).to_have_count(0)
+    page.locator(".st-key-blocks_file input[type=file]").set_input_files(path)
+    settle(page)
+    page.get_by_role("button", name="Use these blocks").click()
+    settle(page)
+    expect(page.locator(".cp-note")).to_contain_text("The table holds 6 blocks now.")
+    expect(_included(page)).to_have_text("Included 3 of 6 · 30 of 30 tokens")
+    expect(_outcome(page, "block 0")).to_have_text("pinned")
+    expect(_outcome(page, "block 1")).to_have_text("budget")
+    assert overlaps(page) == []
+    choose(page, "Compile")
+    choose(page, "Blocks")
+    expect(_included(page)).to_have_text("Included 3 of 6 · 30 of 30 tokens")
+    assert "block 0" not in page.url

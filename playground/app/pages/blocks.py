@@ -3,7 +3,7 @@
 import streamlit as st
 
 from playground.app import markup
-from playground.app.blocks_compiling import all_tokens, counter_name
+from playground.app.blocks_compiling import all_tokens, counter_name, table_of
 from playground.app.blocks_controls import (
     MATERIALS,
     budget_control,
@@ -51,13 +51,14 @@ def page(material: Material) -> None:
     else:
         show_notice(fault, key="blocks_fault")
     good = material.draft["good"]
+    table = table_of(good) if good else None
     with second:
-        budget = budget_control(material.budget, all_tokens(good, counter) if good else 1)
+        budget = budget_control(material.budget, all_tokens(table, counter) if table else 1)
     with fourth:
         optional = {row["id"]: material.title(row["id"]) for row in good or () if not row["required"]}
         pins = pins_control(pin_labels(optional))
-    if good:
-        results(material, good, budget=budget, pins=pins, counter=counter, settings=now.settings)
+    if table is not None:
+        results(material, table, budget=budget, pins=pins, counter=counter, settings=now.settings)
     elif fault is None:
         markup.caption("No result yet: add a row to the table.")
 
