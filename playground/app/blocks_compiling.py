@@ -135,7 +135,7 @@ def _needed(
     return smallest_budget(block_id, _side.counted, above=budget, forced=forced)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@material_cache(4)
 def _estimator(counter: str) -> TokenEstimator:
     """One for all, so that a moved budget counts nothing again; it remembers digests alone."""
     if counter == "approximate":
