@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from playground.preparation import AgentContext, ImportedConversation, WorkingMemoryPlugin
+from playground.preparation import AgentContext, ImportedConversation, MemoryStore, WorkingMemoryPlugin
 from playground.preparation.items import Json
 from playground.views.preparation import (
     PreparationReport,
@@ -16,7 +16,7 @@ from playground.views.preparation import (
     count_again,
     preparation_report,
 )
-from playground.views.preparation_groups import with_ids
+from playground.views.preparation_groups import group_rows, with_ids
 from tests.preparation import ESTIMATOR, NOW, call, items, message, native, pair, result
 
 WORDS = "x y " * 900  # 3,600 characters, some 1,030 tokens
@@ -114,6 +114,16 @@ def test_results_with_one_key_are_told_apart() -> None:
     assert {row.keys[0] for row in told.groups[:2]} == keys
     for row, called in zip(told.groups, ("one", "two"), strict=False):
         assert any(line.endswith(row.keys[0]) and f"{called}_12345678" in line for line in told.log)
+
+
+def test_where_the_log_says_nothing_the_value_tells_results_apart() -> None:
+    history = with_ids([*pair("one_12345678", "one", "read"), *pair("two_12345678", "two", "read")])
+    store = MemoryStore()
+    for value in ("two", "one"):
+        key = "raw.tool_result.read.12345678" + (".function.1" if len(store) else "")
+        store.set(key, "Read.", value)
+    rows = group_rows(history, (), after=(), notes=store.list(), log=(), estimator=ESTIMATOR)
+    assert [store.peek(row.keys[0]).value for row in rows] == ["one", "two"]  # type: ignore[union-attr]
 
 
 def test_two_equal_results_of_one_group_have_a_key_each() -> None:
