@@ -114,15 +114,15 @@ def heading_of(name: str, display_name: str | None = None) -> str:
 def resolve_template(prompt: str | None, values: Mapping[str, str | None]) -> str | None:
     """Put values in the place of variables such as ``{{MODEL}}``, in either case.
 
-    A variable without a value gives nothing; one that is not known stays as it is. Values are not looked
-    through again.
+    A variable without a value gives nothing; one that is not known stays as it is. Values stay in one line, and
+    are not looked through again.
     """
     if not prompt or "{{" not in prompt:
         return prompt
 
     def value(found: re.Match[str]) -> str:
         name = found[1].upper()
-        return (values[name] or "") if name in values else found[0]
+        return listed(values[name] or "") if name in values else found[0]
 
     return _VARIABLE.sub(value, prompt)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from playground.errors import InvalidInputError
 from playground.preparation.budget import overflow
 from playground.preparation.capacity import over_critical, reclaim_target
 from playground.preparation.compaction import run_strategy
@@ -10,7 +13,7 @@ from playground.preparation.events import BudgetEvent, ContextPrepared
 from playground.preparation.hooks import run_hooks
 from playground.preparation.input_fit import InputFit
 from playground.preparation.items import detached
-from playground.preparation.ports import raise_if_cancelled
+from playground.preparation.ports import CompactionStrategy, raise_if_cancelled
 from playground.preparation.rendering import Rendering, render
 from playground.preparation.results import (
     CompactionResult,
@@ -18,6 +21,7 @@ from playground.preparation.results import (
     ContextPrepareOptions,
     PreparedContext,
 )
+from playground.values import shown
 
 __all__ = ["prepare_context"]
 
@@ -78,10 +82,20 @@ async def _compacted(
     target = reclaim_target(
         budget.content_used,
         budget.content_capacity,
-        threshold=strategy.threshold,
+        threshold=_threshold(strategy),
         critical=state.settings.critical_compaction_threshold,
     )
     return await run_strategy(state, strategy, rendering, target, options)
+
+
+def _threshold(strategy: CompactionStrategy) -> float:
+    threshold: Any = strategy.threshold
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        raise InvalidInputError(
+            f"The threshold of the strategy {strategy.name} is {shown(threshold)}.",
+            remedy="Give a share from 0 to 1.",
+        )
+    return threshold
 
 
 def _prepared(rendering: Rendering, compaction: CompactionResult, log: tuple[str, ...]) -> PreparedContext:

@@ -201,7 +201,8 @@ def _tools(state: ContextState, options: ContextPrepareOptions) -> tuple[Json, .
 
 def _request(options: ContextPrepareOptions, tools: tuple[Json, ...]) -> RequestOptions:
     """Return what the callback adds for these tools; instructions that it gives replace the static ones."""
+    static = RequestOptions.read({"instructions": options.instructions})
     if options.get_request_options is None:
-        return RequestOptions(options.instructions)
+        return static
     given = RequestOptions.read(options.get_request_options(detached(tools)))
-    return given if given.instructions is not None else replace(given, instructions=options.instructions)
+    return given if given.instructions is not None else replace(given, instructions=static.instructions)

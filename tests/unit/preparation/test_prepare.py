@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from typing import Any
 
@@ -64,8 +65,12 @@ def test_a_prepared_request_does_not_change_any_more() -> None:
     assert prepared == before
     other, _ = stubbed()
     other.add_user_message("Hello")
+    other.tools.register(TOOL)
     held = prepare(other)
     held.input[1]["content"].clear()
+    actions = asyncio.run(other.consolidate()).actions
+    held.tools[0]["description"] = "x" * 1000
+    assert asyncio.run(other.consolidate()).actions == actions
     held.budget.breakdown.plugin_contents["x"] = 5  # type: ignore[index]  # a plain dict after all
     assert other.current_input[0]["content"]
     assert other.last_budget is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from playground.errors import AIError, ContextOverflowError, InvalidToolProtocolError
+from playground.errors import AIError, ContextOverflowError, InvalidInputError, InvalidToolProtocolError
 from playground.preparation import CompactionResult
 from tests.preparation import ScriptedPlugin, call, message, pad, pair, result
 from tests.unit.preparation.calls import budget_of, filled, listening, prepare, stubbed, traces
@@ -165,6 +165,16 @@ def test_an_id_that_comes_twice_fails_prepare_validate_and_consolidate(items: li
     with pytest.raises(InvalidToolProtocolError):
         budget_of(context)
     assert context.last_preparation is None
+
+
+@pytest.mark.parametrize("threshold", [None, True, "0.75", 1.5, float("nan")])
+def test_a_threshold_that_is_no_share_is_told(threshold: Any) -> None:
+    """12: it is read at its use."""
+    context, stub = filled(850)
+    stub.threshold = threshold
+    with pytest.raises(InvalidInputError, match="threshold of the strategy stub"):
+        prepare(context)
+    assert not stub.targets
 
 
 def test_compacted_means_that_something_was_freed() -> None:

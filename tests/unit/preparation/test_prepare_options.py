@@ -73,7 +73,7 @@ def test_request_options_are_asked_with_the_tools_of_the_rendering() -> None:
 
     def options(tools: Any) -> dict[str, Any]:
         seen.append([tool["name"] for tool in tools])
-        tools.clear()
+        tools[0]["name"] = "scribbled"
         return {"response_format": FORMAT, "native_tools": [NATIVE]}
 
     prepared = prepare(context, get_tools=lambda: VISIBLE, get_request_options=options)
@@ -101,6 +101,15 @@ def test_supplied_instructions_replace_the_static_ones(given: Any, tokens: int) 
     context, _ = stubbed()
     prepared = prepare(context, instructions="x" * 35, get_request_options=lambda _: given)
     assert prepared.budget.breakdown.instructions == tokens
+
+
+@pytest.mark.parametrize(
+    "options", [{"instructions": 5}, {"get_request_options": lambda _: {"instructions": 5}}]
+)
+def test_instructions_are_a_text(options: Any) -> None:
+    context, _ = stubbed()
+    with pytest.raises(InvalidInputError, match="instructions are 5"):
+        prepare(context, **options)
 
 
 def test_tools_and_options_are_asked_again_after_a_compaction() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from playground.errors import ContextOverflowError, InvalidInputError
 from playground.preparation import AgentContext, PreparedContext
+from playground.preparation.chat_import import ImportedConversation
 from tests.preparation import ESTIMATOR, ScriptedPlugin, call, message, native, pad, pair, result
 from tests.unit.preparation.calls import listening, prepare, stubbed, traces
 
@@ -135,6 +136,16 @@ def test_the_prepared_input_is_what_the_request_held_of_it() -> None:
     context.add_input_items([message("assistant", "Two", call("c1"))])
     context.add_tool_results([{"tool_use_id": "c1", "content": "x"}, {"tool_use_id": "gone", "content": "x"}])
     prepared = prepare(context)
+    assert context.validate_request_budget(request_of(prepared)) == prepared.budget
+
+
+def test_an_item_of_the_input_that_was_pruned_is_not_looked_for() -> None:
+    """9: one of the two was left."""
+    context, _ = stubbed()
+    orphan, asked = message("user", result("gone")), message("user", "Hello world")
+    context.add_conversation(ImportedConversation(None, (message("user", "One"),), (orphan, asked)))
+    prepared = prepare(context)
+    assert len(prepared.input) == 3
     assert context.validate_request_budget(request_of(prepared)) == prepared.budget
 
 

@@ -21,6 +21,7 @@ from playground.errors import (
     InvalidRequestError,
 )
 from playground.preparation import AgentContext, ContextTool
+from playground.preparation.compactors import ContextComponent, TruncateCompactor
 from playground.preparation.item_counting import item_tokens
 from playground.preparation.memory_storage import InMemoryContextStorage
 from playground.preparation.strategies import strategy_registry
@@ -526,3 +527,18 @@ def test_27_34_the_registry_knows_its_own() -> None:
     with pytest.raises(InvalidInputError, match="Cannot remove built-in"):
         registry.remove("algorithmic")
     assert registry.remove("worked-case") is False
+
+
+def test_27_35_a_truncating_compactor_keeps_the_beginning_of_a_text_and_the_end_of_a_list() -> None:
+    compact = TruncateCompactor().compact
+    truncating = {"strategy": "truncate"}
+    text = asyncio.run(compact(ContextComponent("a", "x" * 1000, metadata=truncating), 50))
+    assert text.content.startswith("x" * 200)
+    assert text.content != "x" * len(text.content)
+    assert text.metadata["originalLength"] == 1000
+    items = [{"id": number, "text": "x" * 40} for number in range(20)]
+    kept = asyncio.run(compact(ContextComponent("b", items, metadata=truncating), 100))
+    assert 0 < len(kept.content) < 20
+    assert kept.content[-1]["id"] == 19
+    short = ContextComponent("c", "short", metadata=truncating)
+    assert asyncio.run(compact(short, 50)) is short
