@@ -122,8 +122,9 @@ def test_where_the_log_says_nothing_the_value_tells_results_apart() -> None:
     for value in ("two", "one"):
         key = "raw.tool_result.read.12345678" + (".function.1" if len(store) else "")
         store.set(key, "Read.", value)
-    rows = group_rows(history, (), after=(), notes=store.list(), log=(), estimator=ESTIMATOR)
-    assert [store.peek(row.keys[0]).value for row in rows] == ["one", "two"]  # type: ignore[union-attr]
+    for notes in (store.list(), store.list()[::-1]):
+        rows = group_rows(history, (), after=(), notes=notes, log=(), estimator=ESTIMATOR)
+        assert [store.peek(row.keys[0]).value for row in rows] == ["one", "two"]  # type: ignore[union-attr]
 
 
 def test_two_equal_results_of_one_group_have_a_key_each() -> None:
