@@ -232,7 +232,7 @@ def test_14_a_group_that_failed_does_not_roll_away_either_and_overflow_is_told()
 
 def test_14_a_result_that_json_cannot_write_keeps_its_group() -> None:
     several = message("assistant", call("a"), call("b"))
-    odd = message("user", result("a", {1, 2}), result("b", SOURCE))
+    odd = message("user", result("a", SOURCE), result("b", {1, 2}))
     context = context_of(several, odd, pad(2400, "old"))
     prepared = prepare(context)
     assert calls_in(prepared) == ["a", "b"]
