@@ -43,7 +43,7 @@ DEFAULT: Final = "blocks_default"
 """Session state: the budget that holds until one is chosen, in tokens."""
 PINNED: Final = "blocks_pinned"
 PLACE: Final = "blocks_place"
-"""Session state: project and material that budget and pins belong to."""
+"""Session state: material, and project of a compile, that budget and pins belong to."""
 KEPT: Final = "blocks_kept"
 """Session state: budget and pins of the places that were left."""
 
@@ -72,8 +72,8 @@ def counted_control() -> bool:
 
 
 def settle(material: MaterialName) -> None:
-    """Bring back the budget and the pins of this project's material where another's were shown before."""
-    place = (str(st.session_state["project"]), material)
+    """Bring back the budget and the pins of this material where another's were shown before."""
+    place = (str(st.session_state["project"]) if material == MATERIALS[0] else "", material)
     before = st.session_state.get(PLACE)
     if before is not None and before != place:
         kept = st.session_state.setdefault(KEPT, {})

@@ -153,6 +153,18 @@ def test_each_material_has_its_own_budget_and_pins(example: AppTest) -> None:
     assert example.multiselect(key="blocks_pinned").value == ["memory:calls"]
 
 
+def test_another_project_has_its_own_budget_and_the_example_keeps_its_own(app: AppTest) -> None:
+    set_budget(app, 5_000)
+    app.selectbox(key="project").set_value("deploy-demo").run()
+    assert app.number_input(key="blocks_budget").value == 8_192
+    app.selectbox(key="blocks_material").set_value("example").run()
+    set_budget(app, 260)
+    app.selectbox(key="project").set_value("bank-support").run()
+    assert app.number_input(key="blocks_budget").value == 260
+    app.selectbox(key="blocks_material").set_value("this question").run()
+    assert app.number_input(key="blocks_budget").value == 5_000
+
+
 def test_a_link_reproduces_material_budget_and_what_counts() -> None:
     app = opened(blocks_material="example", blocks_budget="290", blocks_counted="as in the sidebar")
     assert app.number_input(key="blocks_budget").value == 290
