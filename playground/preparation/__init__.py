@@ -32,6 +32,7 @@ from playground.preparation.direct_guard import trim_direct_request
 from playground.preparation.estimation import ApproximateEstimator, PreparationEstimator
 from playground.preparation.file_storage import FileContextStorage
 from playground.preparation.in_context_memory import InContextMemoryPlugin
+from playground.preparation.inspection import ContextInspection, ContextView
 from playground.preparation.journal import JournalEntry, read_journal
 from playground.preparation.memory_entries import MemoryEntry
 from playground.preparation.memory_scopes import task_priority
@@ -81,6 +82,7 @@ __all__ = [
     "ContextBusyError",
     "ContextChangedError",
     "ContextComponent",
+    "ContextInspection",
     "ContextOverflowError",
     "ContextPlugin",
     "ContextPreparation",
@@ -88,6 +90,7 @@ __all__ = [
     "ContextSnapshot",
     "ContextStorage",
     "ContextTool",
+    "ContextView",
     "DefaultStrategy",
     "FileContextStorage",
     "ImportedConversation",
