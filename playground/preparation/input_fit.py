@@ -27,6 +27,7 @@ class InputFit:
         self._state = state
         self._originals: tuple[Item, ...] = ()
         self._cut: tuple[Item, ...] | None = None
+        self._before: dict[Item, Item] = {}  # what each item that was cut had been
         self._told: OversizedInput | None = None
 
     def fit(self, rendering: Rendering, log: Sequence[str] = ()) -> Rendering:
@@ -43,8 +44,11 @@ class InputFit:
             ContextOverflowError: When tools or reserve leave no room, or the user's own message finds none.
         """
         _check_capacity(rendering, log)
-        self.log = ()
-        originals = self._originals if rendering.current_input is self._cut else rendering.current_input
+        again = rendering.current_input is self._cut
+        originals = self._originals if again else rendering.current_input
+        # What was cut before and is no input any more may stand in the history: what was told of it stays told.
+        told = () if again else self.log
+        self.log = told
         budget = rendering.budget
         fixed = budget.system_message_tokens + budget.breakdown.instructions
         if not originals or fixed + rendering.input_tokens(originals) <= budget.content_capacity:
@@ -64,19 +68,23 @@ class InputFit:
             originals, max(0, room - kept), estimator, whole=whole, dropped=dropped, names=tool_names(groups)
         )
         fitted = self._with(rendering, cut.items, originals)
-        self.log = cut.log
+        self.log = told + cut.log
         if cut.result != self._told:  # the same cut is made again after a compaction that changed no room
             self._told = cut.result
             self._state.events.emit("input:oversized", OversizedEvent(cut.result))
         return fitted
 
     def undo(self) -> None:
-        """Put back what was cut; an input that the host put in its place meanwhile stays."""
-        if self._cut is not None and self._state.conversation.current_input is self._cut:
-            self._state.conversation.replace_input(self._originals, host=False)
+        """Put back what was cut, wherever it stands now; what the host put in its place meanwhile stays."""
+        held, before = self._state.conversation, self._before
+        if not before.keys().isdisjoint(held.history):  # an answer came meanwhile and moved the input
+            held.replace_history([before.get(item, item) for item in held.history], host=False)
+        if not before.keys().isdisjoint(held.current_input):
+            held.replace_input([before.get(item, item) for item in held.current_input], host=False)
 
     def _with(self, rendering: Rendering, items: tuple[Item, ...], originals: tuple[Item, ...]) -> Rendering:
         self._originals, self._cut = originals, None if items is originals else items
+        self._before.update({new: old for new, old in zip(items, originals, strict=True) if new is not old})
         if items is rendering.current_input:
             return rendering
         self._state.conversation.replace_input(items, host=False)

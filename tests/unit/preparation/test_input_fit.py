@@ -138,6 +138,35 @@ def test_an_input_that_the_host_put_in_its_place_stays_after_a_failure() -> None
     assert [one["content"][0]["text"] for one in context.current_input] == ["Never mind"]
 
 
+def test_an_input_that_an_answer_moved_meanwhile_is_put_back_where_it_is() -> None:
+    """7.1.10: a failed preparation leaves no cut behind."""
+    context, stub = asked()
+    before = context.current_input
+
+    def answer(*_: Any) -> None:
+        context.add_assistant_response("Answered already")
+        raise RuntimeError
+
+    stub.does = answer
+    with pytest.raises(RuntimeError):
+        prepare(context)
+    assert context.current_input == []
+    assert context.conversation[-2:-1] == before
+
+
+def test_a_cut_input_that_an_answer_moved_meanwhile_is_still_told() -> None:
+    """16: the request holds the cut, so the log holds its line."""
+    context, stub = asked()
+
+    def answer(*_: Any) -> None:
+        context.add_assistant_response("Answered already")
+
+    stub.does = answer
+    prepared = prepare(context)
+    assert prepared.input[-1]["role"] == "assistant"
+    assert any("read_file" in line for line in prepared.compaction_log)
+
+
 def test_an_input_that_arrives_during_compaction_gets_the_policy_too() -> None:
     """7.1.10: the later request is checked as the first was."""
     context, stub = asked()
