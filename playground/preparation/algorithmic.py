@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from playground.preparation.compaction_context import CompactionContext, group_line
+from playground.preparation.compaction_context import CompactionContext, group_line, held_items
 from playground.preparation.compaction_plan import checked_threshold, fitting, plan_algorithmic, rolling
 from playground.preparation.items import Item
 from playground.preparation.memory_store import MemoryStore
+from playground.preparation.plugins import content_of
 from playground.preparation.ports import ContextPlugin
 from playground.preparation.protocol import Group
 from playground.preparation.results import CompactionResult, ConsolidationResult
@@ -101,7 +102,7 @@ class AlgorithmicStrategy:
         return _Tidied(freed, 0, frozenset())
 
     async def _spill(self, context: CompactionContext, plugin: ContextPlugin, store: MemoryStore) -> _Tidied:
-        groups, items = context.groups(), context.items
+        groups, items = context.groups(), held_items(context)
         found = {
             group: inventory(group, items) for group in groups if group.results and group.protection is None
         }
@@ -138,7 +139,7 @@ class AlgorithmicStrategy:
 
 async def _roll(context: CompactionContext, missing: int, retained: frozenset[Item]) -> int:
     """Drop plain items and then tool groups, oldest first, until ``missing`` tokens are free."""
-    items = context.items
+    items = held_items(context)
     kept = [group for group in context.groups() if items[group.members[0]] in retained]
     going = rolling(context.groups(), missing, retained=kept)
     return await context.remove_messages(
@@ -148,7 +149,7 @@ async def _roll(context: CompactionContext, missing: int, retained: frozenset[It
 
 
 async def _index_tokens(context: CompactionContext, plugin: ContextPlugin) -> int:
-    return context.count_text(await plugin.get_content())
+    return context.count_text(await content_of(plugin))
 
 
 def _items_of(groups: Iterable[Group], items: Sequence[Item]) -> frozenset[Item]:

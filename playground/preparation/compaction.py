@@ -9,34 +9,26 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from playground.preparation.budget import PreparationBudget
 from playground.preparation.compaction_context import CompactionContext
 from playground.preparation.context_state import ContextState
 from playground.preparation.events import CompactionStarting, ContextCompacted
 from playground.preparation.listing import listed, shortened
 from playground.preparation.ports import CompactionStrategy, raise_if_cancelled
+from playground.preparation.rendering import Rendering
 from playground.preparation.results import CompactionResult, ConsolidationResult, ContextPrepareOptions
 from playground.values import LARGEST_WHOLE_NUMBER
 
-__all__ = ["CompactionContext", "Counted", "as_consolidation", "run_strategy"]
+__all__ = ["CompactionContext", "as_consolidation", "run_strategy"]
 
 NAME_LENGTH = 64  # code points of a strategy's or plugin's name in the log
-
-
-class Counted(Protocol):
-    """A rendering: only its budget matters here."""
-
-    @property
-    def budget(self) -> PreparationBudget:
-        """What the request holds before compaction, counted just now."""
 
 
 async def run_strategy(
     state: ContextState,
     strategy: CompactionStrategy,
-    rendering: Counted,
+    rendering: Rendering,
     target: int,
     options: ContextPrepareOptions | None = None,
 ) -> CompactionResult:
@@ -49,7 +41,7 @@ async def run_strategy(
     Args:
         state: The context.
         strategy: The strategy.
-        rendering: Has the budget before compaction.
+        rendering: The request before compaction, as it is now.
         target: Tokens to free.
         options: Those of the preparation; its signal stops the pass, ``summarize`` is passed on.
 
@@ -62,7 +54,9 @@ async def run_strategy(
         Exception: Whatever the strategy raises. Its attribute ``degradation_log`` tells what was lost before.
     """
     budget = rendering.budget
-    context = CompactionContext(state, budget=budget, strategy_name=strategy.name, options=options)
+    context = CompactionContext(
+        state, budget=budget, strategy_name=strategy.name, groups=rendering.groups, options=options
+    )
     _tell_missing_plugins(context, strategy)
     starting = CompactionStarting(budget.model_copy(deep=True), target, state.now())
     state.events.emit("compaction:starting", starting)
@@ -110,9 +104,8 @@ async def _call_back(context: CompactionContext, state: ContextState, starting: 
 
 
 def _tell_missing_plugins(context: CompactionContext, strategy: CompactionStrategy) -> None:
-    wanted = getattr(strategy, "required_plugins", None) or ()
     there = {plugin.name for plugin in context.plugins}
-    for name in (wanted,) if isinstance(wanted, str) else wanted:
+    for name in _texts(getattr(strategy, "required_plugins", None)):
         if name not in there:
             by = shortened(strategy.name, NAME_LENGTH)
             context.note(

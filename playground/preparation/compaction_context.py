@@ -23,7 +23,7 @@ from playground.preparation.results import ContextPrepareOptions
 from playground.preparation.stale_guard import Guard
 from playground.values import shown
 
-__all__ = ["CompactionContext", "group_line"]
+__all__ = ["CompactionContext", "group_line", "held_items"]
 
 NAME_LENGTH = 64  # code points of a name or an id in the log
 NAMES_SHOWN = 8  # tools of one group in the log
@@ -36,6 +36,7 @@ class CompactionContext:
         state: The context.
         budget: Its budget, counted just now.
         strategy_name: Who runs.
+        groups: The groups of history and current input as they stand, where somebody knows them.
         options: Those of the preparation: once its signal is set, nothing more is changed; its ``summarize`` is
             a host's callback that a strategy may use.
     """
@@ -46,6 +47,7 @@ class CompactionContext:
         *,
         budget: PreparationBudget,
         strategy_name: str,
+        groups: ProtocolMap | None = None,
         options: ContextPrepareOptions | None = None,
     ) -> None:
         self._state = state
@@ -54,7 +56,7 @@ class CompactionContext:
         self.strategy_name = strategy_name
         self.signal = options.signal if options else None
         self.summarize = options.summarize if options else None
-        self._protocol: tuple[tuple[Item, ...], ProtocolMap] | None = None
+        self._protocol = None if groups is None else (self._guard.history, groups)
         self._log: list[str] = []
         self._tokens_freed = 0
         self._messages_removed = 0
@@ -74,11 +76,6 @@ class CompactionContext:
     def plugins(self) -> tuple[ContextPlugin, ...]:
         """The plugins, in the order of their registration."""
         return tuple(self._state.plugins.values())
-
-    @property
-    def items(self) -> tuple[Item, ...]:
-        """History and current input as they are held; for strategies of this package, which only read."""
-        return self._guard.history + self._guard.current_input
 
     @property
     def log(self) -> tuple[str, ...]:
@@ -210,7 +207,8 @@ class CompactionContext:
         Raises:
             ContextChangedError: When the host changed the context.
             CallCancelledError: When the signal is set.
-            InvalidInputError: When the proposal is malformed, or lacks an item that is protected.
+            InvalidInputError: When the proposal is malformed, lacks an item that is protected, or parts a call
+                from its result.
             InvalidToolProtocolError: When it holds two calls, or two results, of one id.
         """
         self.ensure_current()
@@ -225,6 +223,13 @@ class CompactionContext:
                         remedy="Keep every item of a protected group as it is.",
                     )
         after = protocol_map(proposed, self._guard.current_input)
+        alone = {(history[place], block) for place, block in protocol.dropped if place < len(history)}
+        if any(
+            place < len(proposed) and (proposed[place], block) not in alone for place, block in after.dropped
+        ):
+            raise InvalidInputError(
+                "The proposal parts a call from its result.", remedy="Keep both, or neither of them."
+            )
         before_tokens = pruned_tokens(history, protocol.dropped)
         freed = before_tokens - pruned_tokens(proposed, after.dropped)
         self._guard.replace_history(proposed)
@@ -252,6 +257,11 @@ class CompactionContext:
     def describe_tool_call(self, name: str, arguments: Any) -> str | None:
         """Return what a tool says of a call; None where it says nothing or fails to."""
         return self._state.tools.describe_call(name, arguments)
+
+
+def held_items(context: CompactionContext) -> tuple[Item, ...]:
+    """Return history and current input as they are held; for strategies of this package, which only read."""
+    return context._guard.history + context._guard.current_input
 
 
 def group_line(verb: str, group: Group, history: Sequence[Item]) -> str:

@@ -34,13 +34,14 @@ async def consolidate_context(state: ContextState) -> ConsolidationResult:
     """
     with state.exclusive("consolidate"):
         options = state.selected.options if state.selected else ContextPrepareOptions()
-        budget = (await render(state, options)).budget
+        rendering = await render(state, options)
+        budget = rendering.budget
         used, capacity = budget.content_used, budget.content_capacity
         if not over_critical(used, capacity, state.settings.critical_compaction_threshold):
             why = f"nothing to do: {used:,} of {capacity:,} tokens are used"
             return ConsolidationResult(performed=False, tokens_changed=0, actions=(why,))
         strategy = state.strategy
-        context = CompactionContext(state, budget=budget, strategy_name=strategy.name)
+        context = CompactionContext(state, budget=budget, strategy_name=strategy.name, groups=rendering.groups)
         try:
             answer: Any = strategy.consolidate(context)
             result = as_consolidation(await answer if inspect.isawaitable(answer) else answer, context)

@@ -346,3 +346,19 @@ def test_11_3_a_proposal_keeps_protected_items_exact_and_in_order() -> None:
     assert problems[1] == problems[0]
     assert "lacks item" in problems[2]
     assert context.conversation == opaque
+
+
+def test_11_2_a_proposal_parts_no_call_from_its_result() -> None:
+    context, stub = removing()
+    context.add_input_items([message("user", result("orphan"))])  # alone before, so alone it may stay
+
+    async def does(pass_: Any, target: int) -> None:
+        pad_, called, answered, last, orphan = pass_.conversation
+        for proposal in ([pad_, called, last, orphan], [pad_, answered, last, orphan]):
+            with pytest.raises(InvalidInputError, match="parts a call"):
+                await pass_.compact_conversation(proposal)
+        assert await pass_.compact_conversation([last, orphan]) > 600
+
+    stub.does = does
+    prepare(context)
+    assert len(context.conversation) == 2
