@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import compress
 from numbers import Real
@@ -36,8 +36,11 @@ __all__ = [
     "Estimator",
     "TextEstimator",
     "approximate_token_estimator",
+    "checked_pins",
     "compile_blocks",
+    "count_blocks",
     "estimate_serialized_tokens",
+    "select_blocks",
 ]
 
 BlockKind = Literal[
@@ -253,28 +256,67 @@ def compile_blocks(
         BlockBudgetError: When the forced blocks alone cost more than the budget.
     """
     budget = whole_number(budget_tokens, "budget_tokens", least=1)
-    pinned = _pinned(pinned_optional_ids)
+    pinned = checked_pins(pinned_optional_ids)
+    return select_blocks(count_blocks(blocks, estimator), budget_tokens=budget, pinned=pinned)
+
+
+def count_blocks(
+    blocks: Iterable[ContextBlock], estimator: Estimator | None = None
+) -> tuple[CountedBlock, ...]:
+    """Check and count blocks, in input order; the first part of ``compile_blocks``.
+
+    Raises:
+        InvalidInputError: For the first faulty block by its first fault.
+    """
     listed = _listed(blocks)
-    tokens = _counted(listed, _text_count(estimator))
+    return tuple(map(CountedBlock, listed, _counted(listed, _text_count(estimator))))
+
+
+def checked_pins(ids: Iterable[str]) -> frozenset[str]:
+    """Return pinned ids as a set.
+
+    Raises:
+        InvalidInputError: For what is no list of strings.
+    """
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        raise InvalidInputError(
+            f"The pinned ids are a {type(ids).__name__}.", remedy="Pass a list of block ids."
+        )
+    listed = [*ids]
+    for block_id in listed:
+        if not isinstance(block_id, str):
+            raise InvalidInputError(f"A pinned id is {shown(block_id)}.", remedy="Pass block ids, strings.")
+    return frozenset(listed)
+
+
+def select_blocks(
+    counted: Sequence[CountedBlock], *, budget_tokens: int, pinned: Collection[str] = ()
+) -> CompiledBlocks:
+    """Select among blocks that were counted; the second part of ``compile_blocks``.
+
+    Raises:
+        BlockBudgetError: When the forced blocks alone cost more than the budget.
+    """
+    tokens = [block.estimated_tokens for block in counted]
+    listed = [block.block for block in counted]
     chosen = [block.required or block.id in pinned for block in listed]
     optional = [place for place, forced in enumerate(chosen) if not forced]
     required_tokens = sum(tokens) - sum(map(tokens.__getitem__, optional))
-    if required_tokens > budget:
-        raise BlockBudgetError(required_tokens=required_tokens, budget_tokens=budget)
-    remaining = budget - required_tokens
+    if required_tokens > budget_tokens:
+        raise BlockBudgetError(required_tokens=required_tokens, budget_tokens=budget_tokens)
+    remaining = budget_tokens - required_tokens
     # A reversed sort is stable too: equal priorities stay in input order.
     priorities = list(map(attrgetter("priority"), listed))
     for place in sorted(optional, key=priorities.__getitem__, reverse=True):
         if tokens[place] <= remaining:
             chosen[place] = True
             remaining -= tokens[place]
-    counted = list(map(CountedBlock, listed, tokens))
     return CompiledBlocks(
         included=tuple(compress(counted, chosen)),
         omitted=tuple(compress(counted, map(not_, chosen))),
         block_stats=_stats(counted, chosen),
-        estimated_tokens=budget - remaining,
-        budget_tokens=budget,
+        estimated_tokens=budget_tokens - remaining,
+        budget_tokens=budget_tokens,
     )
 
 
@@ -309,18 +351,6 @@ def _listed(blocks: Iterable[ContextBlock]) -> list[ContextBlock]:
     if isinstance(blocks, str | bytes | Mapping) or not isinstance(blocks, Iterable):
         raise InvalidInputError(f"The blocks are a {type(blocks).__name__}.", remedy="Pass a list of blocks.")
     return [*blocks]
-
-
-def _pinned(ids: Iterable[str]) -> frozenset[str]:
-    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-        raise InvalidInputError(
-            f"The pinned ids are a {type(ids).__name__}.", remedy="Pass a list of block ids."
-        )
-    listed = [*ids]
-    for block_id in listed:
-        if not isinstance(block_id, str):
-            raise InvalidInputError(f"A pinned id is {shown(block_id)}.", remedy="Pass block ids, strings.")
-    return frozenset(listed)
 
 
 def _text_count(estimator: Estimator | None) -> Callable[[str], object]:

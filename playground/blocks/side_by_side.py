@@ -10,7 +10,9 @@ from playground.blocks.compile import (
     ContextBlock,
     CountedBlock,
     approximate_token_estimator,
-    compile_blocks,
+    checked_pins,
+    count_blocks,
+    select_blocks,
 )
 from playground.blocks.material import ContextMaterial, material_from_blocks
 from playground.blocks.package import package_records
@@ -20,7 +22,7 @@ from playground.compiler.values import ContextPackage, SourceResult
 from playground.errors import BlockBudgetError, ContextBudgetExceededError
 from playground.messages import Message
 from playground.tokens import TokenEstimator, message_tokens
-from playground.values import LARGEST_WHOLE_NUMBER
+from playground.values import LARGEST_WHOLE_NUMBER, whole_number
 from playground.working_memory.snapshot import WorkingMemorySnapshot
 
 __all__ = ["Origin", "SideBySide", "approximate_estimator", "compile_side_by_side", "smallest_budget"]
@@ -81,17 +83,16 @@ def compile_side_by_side(
         InvalidInputError: As ``compile_blocks``, ``blocks_from_package`` and ``ContextBudget`` do.
     """
     estimator = estimator or approximate_estimator()
-    pinned = tuple(pinned_optional_ids)
-    counted = compile_blocks(blocks, budget_tokens=LARGEST_WHOLE_NUMBER, estimator=estimator).included
-    offered = [one.block for one in counted]
-    forced = frozenset(one.id for one in counted if one.required or one.id in pinned)
+    budget = whole_number(budget_tokens, "budget_tokens", least=1)
+    counted = count_blocks(blocks, estimator)
+    pinned = checked_pins(pinned_optional_ids)
     made: CompiledBlocks | BlockBudgetError
     try:
-        made = compile_blocks(
-            offered, budget_tokens=budget_tokens, estimator=estimator, pinned_optional_ids=pinned
-        )
+        made = select_blocks(counted, budget_tokens=budget, pinned=pinned)
     except BlockBudgetError as error:
         made = error
+    offered = [one.block for one in counted]
+    forced = frozenset(one.id for one in offered if one.required or one.id in pinned)
     material = _material(offered, forced, origin)
     return SideBySide(
         counted=counted,
@@ -100,12 +101,12 @@ def compile_side_by_side(
         material=material,
         context=_context(
             material,
-            budget_tokens,
+            budget,
             estimator,
             ContextBudget.parse(
                 {
                     "ratio": 1,
-                    "max_tokens": budget_tokens,
+                    "max_tokens": budget,
                     "working_memory_tokens": working_memory_tokens,
                     "shares": shares,
                 }
