@@ -6,15 +6,16 @@ messages, and what a host notes on a block for itself, stay behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playground.errors import InvalidInputError
 from playground.exports import json_ready
 from playground.preparation.anthropic_blocks import anthropic_blocks
-from playground.preparation.export_parts import blocks_of, no_equivalent, telling_item
-from playground.preparation.item_counting import NATIVE_OUTPUTS, definition_parts
-from playground.preparation.items import Json
+from playground.preparation.estimation import PreparationEstimator
+from playground.preparation.export_parts import no_equivalent, telling_item
+from playground.preparation.item_counting import definition_parts
+from playground.preparation.items import Json, Namespace, read_item
 from playground.preparation.openai_messages import openai_messages
 from playground.values import shown, whole_number
 
@@ -22,7 +23,6 @@ __all__ = ["export_anthropic", "export_openai"]
 
 OPENAI = "OpenAI's Chat Completions"
 ANTHROPIC = "Anthropic's Messages"
-_CALLS = frozenset({"tool_use", "custom_tool_use"})
 
 
 def export_openai(
@@ -48,7 +48,7 @@ def export_openai(
             replay signatures, asynchronous calls, outputs of calls that are not among the items, or one id in
             both namespaces. Names the item, whose place is its ``position``.
     """
-    calls: dict[str, str] = {}
+    calls: dict[str, Namespace] = {}
     messages: list[Json] = []
     for position, item in enumerate(items):
         with telling_item(position, OPENAI):
@@ -84,7 +84,7 @@ def export_anthropic(
             items, replay signatures of other providers, asynchronous calls, outputs of calls that are not among
             the items, or arguments that are no JSON object. Names the item, whose place is its ``position``.
     """
-    calls: dict[str, str] = {}
+    calls: dict[str, Namespace] = {}
     system: list[Json] = []
     turns: list[Json] = []
     for position, item in enumerate(items):
@@ -109,22 +109,15 @@ def export_anthropic(
     return json_ready(body)
 
 
-def _check_calls(item: Mapping[str, Any], calls: dict[str, str]) -> None:
-    """Note the calls of an item; refuse an output whose call is elsewhere, and an id that means two calls."""
-    if not isinstance(item, Mapping):
-        raise InvalidInputError(f"it is {shown(item)}", remedy="Give an object with a type.")
-    for call_id, kind in _called(item):
-        if calls.setdefault(call_id, kind) != kind:
-            raise no_equivalent(f"the id {shown(call_id)} of both a function call and a custom one")
-    if item.get("type") in NATIVE_OUTPUTS and item.get("call_id") not in calls:
-        raise no_equivalent(f"the output of the call {shown(item.get('call_id'))}, which the provider keeps,")
-
-
-def _called(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if item.get("type") == "message":
-        for block in blocks_of(item):
-            if block.get("type") in _CALLS:
-                yield block["id"], block["type"]
+def _check_calls(item: Mapping[str, Any], calls: dict[str, Namespace]) -> None:
+    """Check an item and note its calls; refuse an output whose call is elsewhere, and an id of two calls."""
+    read = read_item(item, PreparationEstimator())
+    for call in read.calls:
+        if calls.setdefault(call.id, call.namespace) != call.namespace:
+            raise no_equivalent(f"the id {shown(call.id)} of both a function call and a custom one")
+    for result in read.results:
+        if result.block is None and result.id not in calls:
+            raise no_equivalent(f"the output of the call {shown(result.id)}, which the provider keeps,")
 
 
 def _texts(blocks: Sequence[Json]) -> list[Json]:

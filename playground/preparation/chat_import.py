@@ -133,6 +133,10 @@ class _Reading:
         known = {name: value for name, value in raw.items() if name != "name" or raw.get("role") != "tool"}
         read = canonical_message(detached(known), self._left_out, exact=True)
         content = read["content"]
+        if not isinstance(content, str | list):
+            raise InvalidInputError(
+                f"the content is {shown(content)}", remedy="Give a text or a list of parts."
+            )
         read["content"] = [{"type": "text", "text": content}] if isinstance(content, str) else content
         return read
 

@@ -90,9 +90,7 @@ def blocks_of(item: Mapping[str, Any]) -> list[Json]:
     """Return the blocks of a message that hold anything; fields of its own that have no equivalent raise."""
     check_fields(item)
     content = item.get("content")
-    blocks = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
-    if not isinstance(blocks, list | tuple) or not all(map(_is_block, blocks)):
-        raise InvalidInputError(f"its content is {shown(content)}", remedy="Give a list of blocks with types.")
+    blocks = [{"type": "input_text", "text": content}] if isinstance(content, str) else content or ()
     for block in blocks:
         check_fields(block)
     return [{**block} for block in blocks]
@@ -185,12 +183,9 @@ def telling_item(position: int, shape: str) -> Iterator[None]:
         problem, remedy = error.problem.rstrip("."), error.remedy
     else:
         return
-    message = f"Item {position} cannot be exported to {shape}: {problem}."
+    said = f"{problem[:1].lower()}{problem[1:]}"
+    message = f"Item {position} cannot be exported to {shape}: {said}."
     raise InvalidInputError(message, remedy=remedy, position=position) from None
-
-
-def _is_block(block: Any) -> bool:
-    return isinstance(block, Mapping) and isinstance(block.get("type"), str)
 
 
 def _result_content(content: Any) -> str | list[str | Image]:

@@ -230,8 +230,14 @@ REFUSED: list[tuple[tuple[Callable[..., Any], ...], list[Any], str]] = [
     (BOTH, [message("user", {"type": "input_audio", "data": "x"})], "input_audio"),
     (BOTH, [message("developer", IMAGE)], "in a developer message"),
     (BOTH, [message("user", {"type": "input_file"})], "it lacks the field 'file_id'"),
-    (BOTH, [{"type": "message", "role": "user", "content": [{"text": "x"}]}], "its content is"),
-    (BOTH, ["text"], "it is 'text'"),
+    (
+        BOTH,
+        [{"type": "message", "role": "user", "content": [{"text": "x"}]}],
+        "block 0 of a message has no type",
+    ),
+    (BOTH, [message("nobody", "x")], "the role 'nobody'"),
+    (BOTH, [message("user", result(""))], "the tool_use_id of a tool_result"),
+    (BOTH, ["text"], "an item is a str"),
     (BOTH, [ASKED, message("user", result("c", {1: object()}))], "no JSON form"),
     (
         BOTH,

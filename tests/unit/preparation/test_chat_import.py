@@ -307,6 +307,7 @@ def user(*parts: Any) -> list[dict[str, Any]]:
             "the system pr",
         ),
         ([{"role": "nobody", "content": "x"}], "the role 'nobody'"),
+        ([{"role": "user", "content": 5}], "the content is 5"),
         (["Hi"], "a message is 'Hi'"),
         ("Hi", "no list of messages"),
         ({"message": []}, "no list of messages"),
