@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from playground.preparation.compaction_context import CompactionContext, group_line, held_items
+from playground.preparation.compaction_context import CompactionContext, held_items
+from playground.preparation.compaction_log import group_line
 from playground.preparation.compaction_plan import checked_threshold, fitting, plan_algorithmic, rolling
 from playground.preparation.items import Item
 from playground.preparation.memory_store import MemoryStore

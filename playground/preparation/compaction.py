@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from playground.preparation.compaction_context import CompactionContext
+from playground.preparation.compaction_log import NAME_LENGTH
 from playground.preparation.context_state import ContextState
 from playground.preparation.events import CompactionStarting, ContextCompacted
 from playground.preparation.listing import listed, shortened
@@ -21,8 +22,6 @@ from playground.preparation.results import CompactionResult, ConsolidationResult
 from playground.values import LARGEST_WHOLE_NUMBER
 
 __all__ = ["CompactionContext", "as_consolidation", "run_strategy"]
-
-NAME_LENGTH = 64  # code points of a strategy's or plugin's name in the log
 
 
 async def run_strategy(

@@ -13,20 +13,26 @@ from typing import Any
 from playground.errors import InvalidInputError
 from playground.preparation.budget import PreparationBudget
 from playground.preparation.capacity import usable
+from playground.preparation.compaction_log import (
+    NAME_LENGTH,
+    counted_items,
+    group_line,
+    item_name,
+    plugin_keys,
+    store_name,
+)
 from playground.preparation.context_state import ContextState
 from playground.preparation.items import Item, Json, read_item
 from playground.preparation.listing import listed, shortened
 from playground.preparation.ports import ContextPlugin, raise_if_cancelled
+from playground.preparation.proposals import read_proposal
 from playground.preparation.protocol import Group, ProtocolMap, protocol_map
 from playground.preparation.pruning import pruned_tokens
 from playground.preparation.results import ContextPrepareOptions
 from playground.preparation.stale_guard import Guard
 from playground.values import shown
 
-__all__ = ["CompactionContext", "group_line", "held_items"]
-
-NAME_LENGTH = 64  # code points of a name or an id in the log
-NAMES_SHOWN = 8  # tools of one group in the log
+__all__ = ["CompactionContext", "held_items"]
 
 
 class CompactionContext:
@@ -161,7 +167,7 @@ class CompactionContext:
         if verb is not None:
             for group in groups:
                 self.note(group_line(verb(group) if callable(verb) else verb, group, history))
-        self.note(f"removed {_items(len(positions))} from the history")
+        self.note(f"removed {counted_items(len(positions))} from the history")
         freed = sum(group.tokens for group in groups)
         self._messages_removed += len(positions)
         self._tokens_freed += freed
@@ -181,15 +187,15 @@ class CompactionContext:
         plugin = self._state.plugins.get(name) if isinstance(name, str) else None
         if plugin is None or not plugin.is_compactable():
             return 0
-        before = _keys(plugin)
+        before = plugin_keys(plugin)
         try:
             answer: Any = plugin.compact(target)
             freed = usable(await answer if inspect.isawaitable(answer) else answer) or 0
         finally:
-            after = set(_keys(plugin))
+            after = set(plugin_keys(plugin))
             lost = [key for key in before if key not in after]
             for key in lost:
-                self.note(f"evicted {shortened(key, 2 * NAME_LENGTH)} from {_store_name(plugin)}")
+                self.note(f"evicted {shortened(key, 2 * NAME_LENGTH)} from {store_name(plugin)}")
         if freed or lost:
             self._plugins_compacted.append(name)
         self._tokens_freed += freed
@@ -213,31 +219,14 @@ class CompactionContext:
         """
         self.ensure_current()
         history, protocol = self._guard.history, self.protocol
-        proposed, kept = _matched(history, proposal, self._state)
-        for group in protocol.groups:
-            if group.protection is not None:
-                missing = [place for place in group.members if place < len(history) and place not in kept]
-                if missing:
-                    raise InvalidInputError(
-                        f"The proposal lacks item {missing[0]}, which is protected: {group.protection}.",
-                        remedy="Keep every item of a protected group as it is.",
-                    )
-        after = protocol_map(proposed, self._guard.current_input)
-        alone = {(history[place], block) for place, block in protocol.dropped if place < len(history)}
-        if any(
-            place < len(proposed) and (proposed[place], block) not in alone for place, block in after.dropped
-        ):
-            raise InvalidInputError(
-                "The proposal parts a call from its result.", remedy="Keep both, or neither of them."
-            )
-        before_tokens = pruned_tokens(history, protocol.dropped)
-        freed = before_tokens - pruned_tokens(proposed, after.dropped)
-        self._guard.replace_history(proposed)
-        gone, new = len(history) - len(kept), len(proposed) - len(kept)
+        read = read_proposal(proposal, history, self._guard.current_input, protocol, self._state.estimator)
+        freed = pruned_tokens(history, protocol.dropped) - read.tokens
+        self._guard.replace_history(read.items)
         for place, item in enumerate(history):
-            if place not in kept:
-                self.note(f"replaced {_item_name(item, place)}")
-        self.note(f"replaced {_items(gone)} of the history by {new}")
+            if place not in read.kept:
+                self.note(f"replaced {item_name(item, place)}")
+        gone, new = len(history) - len(read.kept), len(read.items) - len(read.kept)
+        self.note(f"replaced {counted_items(gone)} of the history by {new}")
         self._messages_removed += gone
         self._tokens_freed += freed
         return freed
@@ -262,75 +251,3 @@ class CompactionContext:
 def held_items(context: CompactionContext) -> tuple[Item, ...]:
     """Return history and current input as they are held; for strategies of this package, which only read."""
     return context._guard.history + context._guard.current_input
-
-
-def group_line(verb: str, group: Group, history: Sequence[Item]) -> str:
-    """Return the log's line for a group: what it is and how to find it, never what it says."""
-    if not group.is_tool:
-        return f"{verb} {_item_name(history[group.members[0]], group.members[0])} ({group.tokens:,} tokens)"
-    names = list(dict.fromkeys(call.name for _, call in group.calls)) or ["unknown"]
-    ids = dict.fromkeys([call.id for _, call in group.calls] + [result.id for _, result in group.results])
-    tools = ", ".join(shortened(name, NAME_LENGTH) for name in names[:NAMES_SHOWN])
-    if len(names) > NAMES_SHOWN:
-        tools += f" and {len(names) - NAMES_SHOWN} more"
-    calls = ", ".join(shortened(call_id, NAME_LENGTH) for call_id in ids)
-    size = f"{_items(len(group.members))}, {group.tokens:,} tokens"
-    return f"{verb} {tools} group of {size} (calls {calls})"
-
-
-def _item_name(item: Item, place: int) -> str:
-    kind = f"{item.role} message" if item.is_message else shortened(item.data["type"], NAME_LENGTH)
-    return f"{kind} {shortened(item.id, NAME_LENGTH) if item.id else f'at position {place}'}"
-
-
-def _items(count: int) -> str:
-    return "1 item" if count == 1 else f"{count:,} items"
-
-
-def _keys(plugin: ContextPlugin) -> list[str]:
-    """Return the keys of what a plugin holds, where it tells them."""
-    try:
-        contents = plugin.get_contents()
-    except Exception:  # noqa: BLE001  # only inspection; what a plugin does not tell cannot be compared
-        return []
-    if isinstance(contents, Mapping):
-        return [key for key in contents if isinstance(key, str)]
-    if not isinstance(contents, list | tuple):
-        return []
-    keys = [entry.get("key") for entry in contents if isinstance(entry, Mapping)]
-    return [key for key in keys if isinstance(key, str)]
-
-
-def _store_name(plugin: ContextPlugin) -> str:
-    schema = getattr(plugin, "get_store_schema", None)
-    return shortened(schema().store_id if callable(schema) else plugin.name, NAME_LENGTH)
-
-
-def _matched(
-    history: Sequence[Item], proposal: Sequence[Mapping[str, Any]], state: ContextState
-) -> tuple[list[Item], set[int]]:
-    """Read a proposal; return its items, and the positions of those that are in the history already."""
-    if isinstance(proposal, str | bytes | Mapping) or not isinstance(proposal, Iterable):
-        raise InvalidInputError(f"The proposal is {shown(proposal)}.", remedy="Pass a list of items.")
-    waiting: dict[str, list[int]] = {}
-    for place in range(len(history) - 1, -1, -1):
-        waiting.setdefault(_trace(history[place].data), []).append(place)
-    proposed: list[Item] = []
-    kept: set[int] = set()
-    last = -1
-    for data in proposal:
-        item = read_item(data, state.estimator)
-        places = waiting.get(_trace(item.data), [])
-        while places and places[-1] <= last:
-            places.pop()
-        if places and history[places[-1]].data == item.data:
-            last = places.pop()
-            kept.add(last)
-            item = history[last]
-        proposed.append(item)
-    return proposed, kept
-
-
-def _trace(data: Json) -> str:
-    """Return what finds an item among others quickly; equal data has an equal one."""
-    return f"{data.get('type')} {data.get('id')} {data.get('call_id')} {len(data.get('content') or ())}"

@@ -7,34 +7,28 @@ evidence that is not stored yet.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playground.borders import cluster_border
-from playground.preparation.estimation import CHARACTERS_PER_TOKEN, PreparationEstimator
+from playground.preparation.compaction_log import NAME_LENGTH
+from playground.preparation.estimation import PreparationEstimator
 from playground.preparation.item_counting import MESSAGE_TOKENS
 from playground.preparation.items import Item, Json, Namespace, read_item
 from playground.preparation.listing import shortened
 from playground.preparation.protocol import ProtocolMap
 from playground.preparation.pruning import Place, pruned_tokens
+from playground.preparation.result_cutting import (
+    Replacement,
+    ResultText,
+    replace_texts,
+    result_texts,
+    sets_error,
+)
 from playground.preparation.results import OversizedInput
 
-__all__ = ["Cut", "cut_results", "fixed_tokens", "looks_binary", "tool_names", "untouchable"]
+__all__ = ["Cut", "cut_results", "fixed_tokens", "tool_names", "untouchable"]
 
-MARGIN = 200  # characters that are never given to a text: rounding, framing, the marker
-MARKER_MARGIN = 150  # characters that a marker may take
-NOTICE_MARGIN = 100  # characters that a notice with its error may take
-SMALLEST_BINARY = 100  # characters; anything shorter is text
-LONG_BINARY = 1000  # characters; above it the share decides
-BINARY_SHARE = 0.95  # of the characters are base64's, of long binary content
-NAME_LENGTH = 64  # code points of a name or an id in the log
-
-SKIPPED, SKIPPED_ERROR = "[Left out: no room.]", "left out: no room"
-BINARY, BINARY_ERROR = "[Binary content left out.]", "binary too large"
-
-_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
 ToolNames = Mapping[tuple[Namespace, str], str]
 
 
@@ -80,16 +74,9 @@ def cut_results(
     Returns:
         The cut. It is never over the allowance unless the notices alone are.
     """
-    texts = _texts(originals, estimator, whole, dropped)
-    room = max(0, allowance) - MESSAGE_TOKENS
-    replacements = None
-    if estimator.kind == "heuristic":
-        replacements = _by_characters(texts, math.floor(max(0, allowance) * CHARACTERS_PER_TOKEN), estimator)
-        if sum(_cost(text, new, estimator) for text, new in zip(texts, replacements, strict=True)) > room:
-            replacements = None
-    if replacements is None:
-        replacements = _by_tokens(texts, room, estimator)
-    changes: dict[int, list[tuple[_Text, _Replacement]]] = {}
+    texts = result_texts(originals, estimator, whole, dropped)
+    replacements = replace_texts(texts, allowance, estimator)
+    changes: dict[int, list[tuple[ResultText, Replacement]]] = {}
     for text, new in zip(texts, replacements, strict=True):
         if new.what:
             changes.setdefault(text.position, []).append((text, new))
@@ -122,20 +109,8 @@ def fixed_tokens(
     Other blocks, images, errors, results that are no text, and the framing of each item after the first. See
     ``cut_results`` for the arguments.
     """
-    texts = sum([text.tokens for text in _texts(items, estimator, whole, dropped)])
+    texts = sum([text.tokens for text in result_texts(items, estimator, whole, dropped)])
     return max(0, pruned_tokens(items, dropped) - texts - MESSAGE_TOKENS)
-
-
-def looks_binary(text: str) -> bool:
-    """Whether a text of 100 characters or more is base64 rather than words.
-
-    Its first 100 characters are all base64's, or it has more than 1,000 of which over 95 % are. O(n).
-    """
-    if len(text) < SMALLEST_BINARY:
-        return False
-    if _BASE64.issuperset(text[:SMALLEST_BINARY]):
-        return True
-    return len(text) > LONG_BINARY and sum(map(_BASE64.__contains__, text)) > BINARY_SHARE * len(text)
 
 
 def tool_names(protocol: ProtocolMap) -> dict[tuple[Namespace, str], str]:
@@ -160,133 +135,8 @@ def untouchable(protocol: ProtocolMap, items: Sequence[Item]) -> frozenset[int]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """The text of one result: where it is, and what goes with it. ``block`` is None for a native output."""
-
-    position: int
-    block: int | None
-    key: tuple[Namespace, str]
-    text: str
-    has_images: bool
-    has_error: bool
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Replacement:
-    """What takes a text's place; ``what`` is empty where it stays."""
-
-    text: str
-    what: str = ""
-    error: str | None = None
-
-
-_SKIP = _Replacement(SKIPPED, "left out", SKIPPED_ERROR)
-_NO_BINARY = _Replacement(BINARY, "left out binary", BINARY_ERROR)
-
-
-def _texts(
-    items: Sequence[Item],
-    estimator: PreparationEstimator,
-    whole: Collection[int],
-    dropped: Collection[Place],
-) -> list[_Text]:
-    found: list[_Text] = []
-    for position, item in enumerate(items):
-        if item.evidence or position in whole:
-            continue
-        for result in item.results:
-            if result.block is None:
-                source, text = item.data, item.data.get("output")
-            else:
-                source = item.data["content"][result.block]
-                text = source.get("content")
-            if not isinstance(text, str) or (result.block is not None and (position, result.block) in dropped):
-                continue
-            has_images, has_error = bool(source.get("__images")), source.get("error") is not None
-            key, tokens = (result.namespace, result.id), estimator.text(text)
-            found.append(_Text(position, result.block, key, text, has_images, has_error, tokens))
-    return found
-
-
-def _by_characters(texts: Iterable[_Text], most: int, estimator: PreparationEstimator) -> list[_Replacement]:
-    """Cut as the source system does: in characters, first come first served."""
-    used, replacements = 0, []
-    for text in texts:
-        room = most - used - MARGIN
-        if _is_binary(text):
-            replacements.append(_NO_BINARY)
-            used += NOTICE_MARGIN
-        elif len(text.text) <= room or text.tokens <= _cost(text, _SKIP, estimator):
-            replacements.append(_Replacement(text.text))
-            used += len(text.text)
-        elif room > 0:
-            replacements.append(_shortened(text.text, room))
-            used += room + MARKER_MARGIN
-        else:
-            replacements.append(_SKIP)
-            used += NOTICE_MARGIN
-    return replacements
-
-
-def _by_tokens(texts: Sequence[_Text], room: int, estimator: PreparationEstimator) -> list[_Replacement]:
-    """Cut to exact tokens; what comes later has at least a notice."""
-    least = [
-        _cost(text, _NO_BINARY, estimator)
-        if _is_binary(text)
-        else min(text.tokens, _cost(text, _SKIP, estimator))
-        for text in texts
-    ]
-    later, replacements = sum(least), []
-    for text, smallest in zip(texts, least, strict=True):
-        later -= smallest
-        new = _NO_BINARY if _is_binary(text) else _within(text, room - later, estimator)
-        room -= _cost(text, new, estimator)
-        replacements.append(new)
-    return replacements
-
-
-def _within(text: _Text, tokens: int, estimator: PreparationEstimator) -> _Replacement:
-    if text.tokens <= max(tokens, _cost(text, _SKIP, estimator)):
-        return _Replacement(text.text)
-    marker = estimator.text(_marker(len(text.text), len(text.text)))
-    kept = estimator.longest(text.text, tokens - marker)
-    while kept > 0:
-        new = _shortened(text.text, kept)
-        if estimator.text(new.text) <= tokens:
-            return new
-        kept = min(kept - 1, kept * 9 // 10)  # a tokenizer's counts do not add up exactly
-    return _SKIP
-
-
-def _shortened(text: str, length: int) -> _Replacement:
-    kept = cluster_border(text, length, 0)
-    cut = text[:kept] + _marker(kept, len(text))
-    return _Replacement(cut, "truncated") if len(cut) < len(text) else _Replacement(text)  # never for nothing
-
-
-def _marker(shown: int, original: int) -> str:
-    return f"\n\n[Cut to fit: {shown / 1024:.1f} KB of {original / 1024:.1f} KB are shown.]"
-
-
-def _is_binary(text: _Text) -> bool:
-    return not text.has_images and looks_binary(text.text)
-
-
-def _cost(text: _Text, new: _Replacement, estimator: PreparationEstimator) -> int:
-    """Count what takes a text's place, with the error that comes with it."""
-    if not new.what:
-        return estimator.text(new.text)
-    return estimator.text(new.text) + (estimator.text(new.error) if _sets_error(text) else 0)
-
-
-def _sets_error(text: _Text) -> bool:
-    return text.block is not None and not text.has_error  # a native output has no place for one
-
-
 def _replaced(
-    item: Item, changes: Iterable[tuple[_Text, _Replacement]], estimator: PreparationEstimator
+    item: Item, changes: Iterable[tuple[ResultText, Replacement]], estimator: PreparationEstimator
 ) -> Item:
     data: Json = item.out()
     for text, new in changes:
@@ -295,12 +145,12 @@ def _replaced(
             continue
         block: dict[str, Any] = data["content"][text.block]
         block["content"] = new.text
-        if new.error is not None and _sets_error(text):
+        if new.error is not None and sets_error(text):
             block["error"] = new.error
     return read_item(data, estimator)
 
 
-def _line(text: _Text, new: _Replacement, names: ToolNames) -> str:
+def _line(text: ResultText, new: Replacement, names: ToolNames) -> str:
     name = shortened(names.get(text.key, "unknown"), NAME_LENGTH)
     whose = f"{new.what} result of {name} ({shortened(text.key[1], NAME_LENGTH)})"
     return f"{whose}: {len(text.text):,} to {len(new.text):,} characters"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from playground.preparation.compaction_log import NAME_LENGTH
 from playground.preparation.listing import shortened
 from playground.preparation.memory_entries import size_text
 from playground.preparation.memory_store import MemoryStore
@@ -15,8 +16,6 @@ from playground.preparation.protocol import Group
 from playground.preparation.spill import TIER, Found, Spilled
 
 __all__ = ["write_spills"]
-
-NAME_LENGTH = 64  # code points of a name or an id in the log
 
 
 def write_spills(

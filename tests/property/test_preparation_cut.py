@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 from playground.preparation.estimation import PreparationEstimator
 from playground.preparation.items import Item, read_item
-from playground.preparation.oversized import (
-    BINARY,
-    BINARY_ERROR,
-    SKIPPED,
-    SKIPPED_ERROR,
-    cut_results,
-    fixed_tokens,
-)
+from playground.preparation.oversized import cut_results, fixed_tokens
+from playground.preparation.result_cutting import BINARY, BINARY_ERROR, SKIPPED, SKIPPED_ERROR
 from tests.preparation import message, native, result
 
 ESTIMATORS = (

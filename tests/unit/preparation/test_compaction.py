@@ -362,3 +362,23 @@ def test_11_2_a_proposal_parts_no_call_from_its_result() -> None:
     stub.does = does
     prepare(context)
     assert len(context.conversation) == 2
+
+
+def test_12_what_a_proposal_keeps_is_found_among_items_that_look_alike() -> None:
+    context, stub = filled(800)
+    opaque = [{"type": "unknown", "content": number} for number in (1, 2, 3)]
+    context.add_input_items([*pair("a"), *pair("b"), *opaque])
+    logs: list[tuple[str, ...]] = []
+
+    async def does(pass_: Any, target: int) -> None:
+        held = pass_.conversation
+        await pass_.compact_conversation(held[3:])
+        logs.append(pass_.log)
+
+    stub.does = does
+    prepare(context)
+    assert logs[0][1:] == (
+        "replaced assistant message at position 1",
+        "replaced user message at position 2",
+        "replaced 3 items of the history by 0",
+    )

@@ -10,19 +10,15 @@ import pytest
 
 from playground.preparation.estimation import PreparationEstimator
 from playground.preparation.items import Item
-from playground.preparation.oversized import (
+from playground.preparation.oversized import Cut, cut_results, fixed_tokens, tool_names, untouchable
+from playground.preparation.protocol import protocol_map
+from playground.preparation.result_cutting import (
     BINARY,
     BINARY_ERROR,
     SKIPPED,
     SKIPPED_ERROR,
-    Cut,
-    cut_results,
-    fixed_tokens,
     looks_binary,
-    tool_names,
-    untouchable,
 )
-from playground.preparation.protocol import protocol_map
 from tests.preparation import ESTIMATOR, call, item, items, message, native, result
 
 SENTENCE = "The river rose again last night. "
