@@ -159,11 +159,13 @@ class AgentContext(ConversationMethods, ContextProperties, SessionMethods):
         """
         state = self._state
         state.ensure_alive()
-        selected = state.selected
+        selected, model = state.selected, field_of(request, "model")
         budget = request_budget(
             request,
             prepared=PreparedParts(selected.developer, selected.input_items) if selected else PreparedParts(),
-            window=state.window(request_model=field_of(request, "model"), provider=model_max_context_tokens),
+            window=state.window(
+                request_model=model if isinstance(model, str) else None, provider=model_max_context_tokens
+            ),
             reserve=state.settings.response_reserve,
             estimator=state.estimator,
         )

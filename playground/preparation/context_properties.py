@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from playground.preparation.budget import PreparationBudget
 from playground.preparation.capacity import configured_window
 from playground.preparation.context_state import BeforeCompaction, ContextState
-from playground.preparation.plugins import Plugins
 from playground.preparation.ports import CompactionStrategy, ContextPlugin
 from playground.preparation.results import ContextPreparation
 from playground.preparation.strategies import strategy_registry
@@ -70,9 +70,9 @@ class ContextProperties:
         return self._state.tools
 
     @property
-    def plugins(self) -> Plugins:
+    def plugins(self) -> Mapping[str, ContextPlugin]:
         """The plugins by name, in the order of their registration; see ``register_plugin``."""
-        return self._state.plugins
+        return MappingProxyType(dict(self._state.plugins))
 
     @property
     def last_preparation(self) -> ContextPreparation | None:

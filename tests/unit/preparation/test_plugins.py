@@ -79,6 +79,14 @@ def test_the_five_store_tools_come_once_with_the_first_store() -> None:
     assert board["found"]
 
 
+def test_plugins_are_registered_with_the_context_alone() -> None:
+    """8.2: or the change would not be seen."""
+    context, _ = stubbed()
+    assert not hasattr(context.plugins, "register")
+    with pytest.raises(TypeError):
+        context.plugins["new"] = ScriptedPlugin("new")  # type: ignore[index]
+
+
 def test_two_stores_of_one_id_are_refused() -> None:
     context, _ = stubbed(max_context_tokens=5000)
     context.register_plugin(WorkingMemoryPlugin())

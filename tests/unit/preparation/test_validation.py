@@ -175,6 +175,7 @@ def test_unmatched_blocks_do_not_count_and_the_request_stays_as_it_is() -> None:
     [
         (1000, "no-such-model", None, 1000),
         (1000, None, None, 1000),
+        (1000, {"id": "gpt-4o-mini"}, None, 1000),
         (1000, "gpt-4o-mini", None, 1000),
         (None, "claude-sonnet-4-5", None, "claude-sonnet-4-5"),
         (None, "unknown-model", None, 128_000),
@@ -183,7 +184,7 @@ def test_unmatched_blocks_do_not_count_and_the_request_stays_as_it_is() -> None:
     ],
 )
 def test_the_requests_model_gives_the_capacity(
-    explicit: int | None, model: str | None, provider: int | None, window: Any
+    explicit: int | None, model: Any, provider: int | None, window: Any
 ) -> None:
     """9.3, 5: the owner's model and window stay."""
     context, _ = stubbed(max_context_tokens=explicit)
