@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from playground.errors import InvalidInputError
@@ -32,6 +33,8 @@ WARNING_PERCENT = 70.0  # of the limit; below that ``budget:warning``
 async def prepare_context(state: ContextState, options: ContextPrepareOptions) -> PreparedContext:
     """Select a request that fits. Whatever is raised, revision and diagnostics stay as they were.
 
+    What a compaction took before an error stands in the error's ``degradation_log``.
+
     Raises:
         ContextOverflowError: When nothing that fits can be selected; history stays as compaction left it.
         ContextChangedError: When the host kept changing the context.
@@ -57,11 +60,19 @@ async def prepare_context(state: ContextState, options: ContextPrepareOptions) -
             # Nothing is awaited and no host code runs from here until the result stands.
             prepared = _prepared(rendering, compaction, log)
             _record(state, options, rendering, compaction, now)
-        except BaseException:
+        except BaseException as error:
             current_input.undo()
+            _tell_losses(error, compaction)
             raise
         _tell(state, prepared, now)
     return prepared
+
+
+def _tell_losses(error: BaseException, compaction: CompactionResult) -> None:
+    """Have any error that comes after a compaction tell what that took, as one of its strategy does."""
+    if compaction.log:
+        with contextlib.suppress(AttributeError, TypeError):  # a foreign error may allow no attributes
+            error.degradation_log = compaction.log  # type: ignore[attr-defined]
 
 
 def _check_fit(rendering: Rendering, log: tuple[str, ...]) -> None:

@@ -122,8 +122,9 @@ def test_churn_after_compaction_raises_and_keeps_what_was_compacted() -> None:
     plugin.at_content = lambda: context.add_input_items([pad(5)]) if plugin.renderings >= 2 else None
     context.register_plugin(plugin)
     told = listening(context)
-    with pytest.raises(ContextChangedError):
+    with pytest.raises(ContextChangedError) as caught:
         prepare(context)
+    assert any("pad" in line for line in caught.value.degradation_log)  # type: ignore[attr-defined]
     assert plugin.renderings == 3
     assert [name for name, _ in told] == ["compaction:starting", "context:compacted"]
     assert len(context.conversation) == 2
