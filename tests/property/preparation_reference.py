@@ -154,3 +154,61 @@ def item_tokens(item: Json | None) -> int:
     if item["type"] in {"compaction", "reasoning"}:
         return 4 + text_tokens(item.get("summary")) + text_tokens(item.get("encrypted_content"))
     return max(50, data_tokens(item))
+
+
+def unpaired(items: Sequence[Json]) -> tuple[list[tuple[str, str, bool]], list[tuple[str, str]]]:
+    """Calls without result and results of messages without call, in one request."""
+    calls = [call for item in items for call in calls_of(item)]
+    results = [found for item in items for found in results_of(item)]
+    inside = [found for item in items if item["type"] == "message" for found in results_of(item)]
+    return (
+        [call for call in calls if call[:2] not in results],
+        [found for found in inside if found not in [call[:2] for call in calls]],
+    )
+
+
+def tools_tokens(tools: Sequence[Json]) -> int:
+    counts = [
+        text_tokens(tool["name"]) + text_tokens(tool["description"]) + data_tokens(tool["parameters"]) + 10
+        for tool in tools
+    ]
+    return sum(counts) + 20 if counts else 0
+
+
+def kept_values(item: Json) -> list[tuple[str, Any]]:
+    """Id and value of each result in an item, as a store must keep it."""
+    if item["type"] in NATIVE:
+        return [(item["call_id"], item["output"])]
+    found = []
+    for block in item["content"] if item["type"] == "message" else ():
+        if block["type"] in {"tool_result", "custom_tool_result"}:
+            more = {name: block[name] for name in ("__images", "error") if block.get(name)}
+            found.append(
+                (block["tool_use_id"], {"content": block["content"], **more} if more else block["content"])
+            )
+    return found
+
+
+def smallest_request(items: Sequence[Json], history_length: int, *, room: int, notice: int) -> int:
+    """Tokens of the items when all that may go is gone.
+
+    Texts of results are cut to a notice where the current input alone is more than there is room for.
+    """
+    shown, total = pruned(items), 0
+    current_input = sum(map(item_tokens, shown[history_length:]))
+    cuttable = current_input > room and bool(results_of(items[history_length]))
+    for group in groups(items):
+        if protection(items, group, history_length) is None:
+            continue
+        evidence = any(
+            is_evidence(part) for place in group for part in [items[place], *items[place].get("content", [])]
+        )
+        for place in group:
+            item = shown[place]
+            total += item_tokens(item)
+            if item is not None and place >= history_length and cuttable and not evidence:
+                parts = [item] if item["type"] in NATIVE else item.get("content", [])
+                texts = [part.get("output", part.get("content")) for part in parts]
+                cut = [max(0, text_tokens(text) - notice) for text in texts if isinstance(text, str)]
+                total -= sum(cut)
+    return total
