@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from playground.preparation.compaction_context import CompactionContext, held_items
-from playground.preparation.compaction_log import group_line
+from playground.preparation.compaction_log import companion_lines, group_line
 from playground.preparation.compaction_plan import checked_threshold, fitting, plan_algorithmic, rolling
 from playground.preparation.items import Item
 from playground.preparation.memory_store import MemoryStore
@@ -130,9 +130,12 @@ class AlgorithmicStrategy:
         # Nothing is awaited from here until the groups are removed, so that nobody comes between.
         context.ensure_current()
         safe = write_spills(spills, store, context.note)
+        companions = [line for group in chosen if group in safe for line in companion_lines(group, items)]
         freed = await context.remove_messages(
             [group.members[0] for group in chosen if group in safe], verb=None
         )
+        for line in companions:
+            context.note(line)
         growth = await _index_tokens(context, plugin) - before
         unsafe = [group for group in chosen if group not in safe]
         return _Tidied(freed, growth, _items_of([*unwritable, *unsafe], items))

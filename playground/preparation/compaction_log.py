@@ -5,14 +5,22 @@ Names and ids come from models and hosts; each is shortened and stays in its lin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from playground.preparation.items import Item
 from playground.preparation.listing import shortened
 from playground.preparation.ports import ContextPlugin
 from playground.preparation.protocol import Group
 
-__all__ = ["NAME_LENGTH", "counted_items", "group_line", "item_name", "plugin_keys", "store_name"]
+__all__ = [
+    "NAME_LENGTH",
+    "companion_lines",
+    "counted_items",
+    "group_line",
+    "item_name",
+    "plugin_keys",
+    "store_name",
+]
 
 NAME_LENGTH = 64  # code points of a name or an id
 NAMES_SHOWN = 8  # tools of one group
@@ -30,6 +38,24 @@ def group_line(verb: str, group: Group, history: Sequence[Item]) -> str:
     calls = ", ".join(shortened(call_id, NAME_LENGTH) for call_id in ids)
     size = f"{counted_items(len(group.members))}, {group.tokens:,} tokens"
     return f"{verb} {tools} group of {size} (calls {calls})"
+
+
+def companion_lines(group: Group, history: Sequence[Item]) -> Iterator[str]:
+    """Return a line for all that leaves with a group whose results were moved, and is kept nowhere."""
+    answered = {(result.namespace, result.id) for _, result in group.results}
+    for position, call in group.calls:
+        if (call.namespace, call.id) not in answered:
+            named = f"{shortened(call.name, NAME_LENGTH)} {shortened(call.id, NAME_LENGTH)}"
+            yield f"dropped call {named} of {item_name(history[position], position)}, which has no result"
+    for position in group.members:
+        item = history[position]
+        if not item.is_message:
+            continue
+        protocol = {call.block for call in item.calls} | {result.block for result in item.results}
+        others = len(item.block_tokens) - len(protocol)
+        if others:
+            blocks = "1 other block" if others == 1 else f"{others:,} other blocks"
+            yield f"dropped {blocks} of {item_name(item, position)}, beside what was moved"
 
 
 def item_name(item: Item, place: int) -> str:

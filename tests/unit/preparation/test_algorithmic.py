@@ -330,3 +330,27 @@ def test_13_2_the_strategys_numbers_can_be_chosen() -> None:
     )
     prepare(context)
     assert len(store_of(context)) == 4
+
+
+def test_what_leaves_beside_a_result_that_moved_is_told() -> None:
+    """Texts and unanswered calls of its group have no place in the notes."""
+    asked = message("assistant", "I look.", call("one", "read_file"), call("lost", "read_file"))
+    answered = message("user", result("one", SOURCE), "My name is Ada.")
+    context = context_of({**asked, "id": "asked"}, {**answered, "id": "answered"})
+    log = prepare(context).compaction_log
+    assert not any("Ada" in line for line in log)
+    assert [line for line in log if _of_a_companion(line)] == [
+        "dropped call read_file lost of assistant message asked, which has no result",
+        "dropped 1 other block of assistant message asked, beside what was moved",
+        "dropped 1 other block of user message answered, beside what was moved",
+    ]
+
+
+def test_a_plain_pair_that_moved_leaves_nothing_more_to_tell() -> None:
+    log = prepare(context_of(*pair("toolu_01ABC12345678", SOURCE, "read_file"))).compaction_log
+    assert any(line.startswith("moved") for line in log)
+    assert not any(map(_of_a_companion, log))
+
+
+def _of_a_companion(line: str) -> bool:
+    return line.endswith(("which has no result", "beside what was moved"))

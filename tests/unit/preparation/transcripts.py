@@ -249,16 +249,12 @@ def assert_no_orphan(items: Sequence[Json], where: str) -> None:
 
 
 def assert_told(gone: Sequence[Json], log: Sequence[str], where: str) -> None:
-    """Each item that is gone is named in the log: by each of its calls that has a result, else by its id.
-
-    A call that never got a result goes with its group; the calls beside it name the item.
-    """
-    answered = _results(gone)
+    """Each item that is gone is named in the log: by every call and result in it, else by its id."""
     for item in gone:
         blocks = item.get("content", ())
         ids = [block.get("id") or block.get("tool_use_id") for block in blocks] + [item.get("call_id")]
         known = [name for name in ids if name]
-        for name in [name for name in known if name in answered] or known or [item["id"]]:
+        for name in known or [item["id"]]:
             told = [line for line in log if _names(line, name)]
             assert told, f"{where}: {name} is gone, and nobody says so"
 
