@@ -170,7 +170,8 @@ pd.DataFrame(
         "block": [titles[block.id] for block in left_out],
         "tokens": [block.estimated_tokens for block in left_out],
         "from a budget of": [
-            smallest_budget(block.id, both.counted, above=BUDGET, forced=both.forced) for block in left_out
+            smallest_budget(block.id, both.counted, above=BUDGET, forced=both.forced).tokens
+            for block in left_out
         ],
     }
 )

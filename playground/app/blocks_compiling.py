@@ -132,7 +132,8 @@ def _needed(
     block_id: str,
     _side: SideBySide,
 ) -> int | None:
-    return smallest_budget(block_id, _side.counted, above=budget, forced=forced)
+    found = smallest_budget(block_id, _side.counted, above=budget, forced=forced)
+    return None if found is None else found.tokens
 
 
 @material_cache(4)

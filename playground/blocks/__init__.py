@@ -17,6 +17,7 @@ from playground.blocks.compile import (
 )
 from playground.blocks.package import blocks_from_package
 from playground.blocks.side_by_side import (
+    BudgetNeeded,
     Origin,
     SideBySide,
     approximate_estimator,
@@ -31,6 +32,7 @@ __all__ = [
     "BlockBudgetError",
     "BlockKind",
     "BlockStats",
+    "BudgetNeeded",
     "CompiledBlocks",
     "ContextBlock",
     "CountedBlock",

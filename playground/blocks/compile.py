@@ -263,7 +263,11 @@ def compile_blocks(
 def count_blocks(
     blocks: Iterable[ContextBlock], estimator: Estimator | None = None
 ) -> tuple[CountedBlock, ...]:
-    """Check and count blocks, in input order; the first part of ``compile_blocks``.
+    """Check and count blocks, in input order; the first part of ``compile_blocks``. O(characters).
+
+    Args:
+        blocks: In the order in which they are to be sent.
+        estimator: Counts a block's content; ``approximate_token_estimator`` by default.
 
     Raises:
         InvalidInputError: For the first faulty block by its first fault.
@@ -292,7 +296,12 @@ def checked_pins(ids: Iterable[str]) -> frozenset[str]:
 def select_blocks(
     counted: Sequence[CountedBlock], *, budget_tokens: int, pinned: Collection[str] = ()
 ) -> CompiledBlocks:
-    """Select among blocks that were counted; the second part of ``compile_blocks``.
+    """Select among blocks that were counted; the second part of ``compile_blocks``. O(n log n).
+
+    Args:
+        counted: What ``count_blocks`` gave.
+        budget_tokens: In tokens, above zero.
+        pinned: Ids of blocks that are forced in as if they were required.
 
     Raises:
         BlockBudgetError: When the forced blocks alone cost more than the budget.

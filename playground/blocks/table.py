@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from playground.blocks.compile import ContextBlock
@@ -26,6 +27,7 @@ _COLUMNS = {
 _EMPTY: dict[str, Any] = {
     **dict.fromkeys(_FIELDS, ""), "role": "user", "content": None, "priority": 0, "required": False
 }  # fmt: skip
+_MISSING = {"NAType", "NaTType"}  # of pandas, which is not imported here
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -65,7 +67,7 @@ def _block(row: object, number: int) -> ContextBlock:
 def _is_empty(field: str, cell: object) -> bool:
     if isinstance(cell, str):
         return not cell and field != "content"  # a text may be empty, and must not be missing
-    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+    return cell is None or (isinstance(cell, Real) and math.isnan(cell)) or type(cell).__name__ in _MISSING
 
 
 def _read(field: str, cell: Any) -> Any:

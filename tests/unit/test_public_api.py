@@ -61,7 +61,7 @@ def test_the_package_is_typed() -> None:
 
 _MODULES = """
 import json, sys
-import playground
+import playground, playground.blocks
 print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
 """
 

@@ -267,6 +267,21 @@ def test_data_costs_what_its_compact_json_costs_and_its_framing(value: Any, text
     assert estimate_serialized_tokens(value, len, 1) == len(text) + 1
 
 
+def test_the_json_that_is_counted_keeps_its_order_and_its_characters() -> None:
+    texts: list[str] = []
+
+    def count(text: str) -> int:
+        texts.append(text)
+        return 1
+
+    estimate_serialized_tokens({"b": "ä", "a": [1, {"z": 0, "c": None}]}, count)
+    assert texts == ['{"b":"ä","a":[1,{"z":0,"c":null}]}']
+
+
+def test_data_can_be_counted_by_the_projects_estimator() -> None:
+    assert estimate_serialized_tokens("x" * 34, TokenEstimator()) == 10
+
+
 @pytest.mark.parametrize("framing", [-1, 1.0, True, None, "2"], ids=repr)
 def test_framing_that_is_no_whole_number_is_an_input_error(framing: Any) -> None:
     with pytest.raises(InvalidInputError, match="framing_tokens"):
@@ -449,7 +464,7 @@ def test_a_frame_has_one_row_a_block() -> None:
 
 def test_a_notebook_shows_the_kinds_and_no_text_of_a_caller() -> None:
     shown = compile_blocks([block("<b>id</b>", 1, 1, content="<script>")], budget_tokens=9)._repr_html_()
-    assert "1 of 1 blocks" in shown
+    assert "1 of 1 blocks, 2 of 9 tokens" in shown
     assert "memory" in shown
     assert "<script>" not in shown
     assert "id</b>" not in shown

@@ -12,7 +12,8 @@ from tests.unit.blocks.test_package import RESULTS, working_memory
 
 
 def own(block_id: str, kind: str = "memory", **more: Any) -> ContextBlock:
-    return ContextBlock(block_id, kind, "caller", "user", f"text of {block_id}", 1, **more)  # type: ignore[arg-type]
+    text, priority = f"text of {block_id}", float(len(block_id))
+    return ContextBlock(block_id, kind, "caller", "user", text, priority, **more)  # type: ignore[arg-type]
 
 
 def candidates(material: ContextMaterial) -> dict[tuple[str, str], tuple[str, float, bool]]:
@@ -49,7 +50,7 @@ def test_blocks_of_ones_own_become_records_of_the_nearest_kind() -> None:
         (kind, kind) for kind in ("memory", "rag", "transcript", "skills")
     }
     assert candidates(material) == {
-        (kind, f"b-{block_kind}"): (f"text of b-{block_kind}", 1, block_kind == "goal")
+        (kind, f"b-{block_kind}"): (f"text of b-{block_kind}", len(f"b-{block_kind}"), block_kind == "goal")
         for block_kind, kind in kinds.items()
     }
     assert set(material.ids.values()) == {block.id for block in blocks}

@@ -93,6 +93,14 @@ def test_a_block_says_what_its_record_says() -> None:
     assert all(block.retention_reason and block.role == "user" for block in blocks.values())
 
 
+def test_a_mandatory_record_is_a_required_block_of_its_kind() -> None:
+    result = offer(
+        ContextCandidate("m", "Must be known.", 0.2, mandatory=True), source_id="notes", kind="memory"
+    )
+    block = by_id(compiled(result), result)["notes:m"]
+    assert (block.kind, block.required, block.source) == ("memory", True, "notes")
+
+
 def test_what_is_said_about_an_item_of_working_memory_goes_with_it() -> None:
     """A reverted decision must not pass for one that holds."""
     memory = working_memory()

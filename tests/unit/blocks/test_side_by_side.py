@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from playground import (
 )
 from playground.blocks import (
     BlockBudgetError,
+    BudgetNeeded,
     CompiledBlocks,
     ContextBlock,
     approximate_token_estimator,
@@ -112,6 +114,20 @@ def test_a_faulty_budget_is_an_input_error(budget: Any) -> None:
         compile_side_by_side(MIXED, budget_tokens=budget)
 
 
+@pytest.mark.parametrize("pins", ["rule", [5], None])
+def test_faulty_pins_are_an_input_error(pins: Any) -> None:
+    with pytest.raises(InvalidInputError, match="pinned id"):
+        compile_side_by_side(MIXED, budget_tokens=99, pinned_optional_ids=pins)
+
+
+@pytest.mark.parametrize(
+    "estimator", [approximate_token_estimator, len, "heuristic"], ids=["texts", "len", "name"]
+)
+def test_an_estimator_of_texts_alone_is_an_input_error_that_names_the_other(estimator: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"approximate_estimator\(\)"):
+        compile_side_by_side(MIXED, budget_tokens=99, estimator=estimator)
+
+
 @pytest.mark.parametrize("tokens", [900, 2_000, 8_000])
 @pytest.mark.parametrize("name", ["bank-support", "deploy-demo"])
 def test_the_blocks_of_a_compile_compile_as_that_compile_did(name: str, tokens: int) -> None:
@@ -159,17 +175,16 @@ def test_the_approximate_estimator_of_messages_counts_texts_as_that_of_blocks(on
 def test_the_smallest_budget_is_told_where_a_larger_one_leaves_the_block_out() -> None:
     """Budgets hold 5, 3 and 2 in this order: at 6 and 7 the 3 does not fit any more, from 8 on it does."""
     blocks = compile_blocks([own("5", 5, 3), own("3", 3, 2), own("2", 2, 1)], budget_tokens=99).included
-    assert [smallest_budget("3", blocks, above=above) for above in (1, 3, 4, 5, 7, 8, 9)] == [
-        3, 3, 4, 8, 8, 8, 9
-    ]  # fmt: skip
+    found = [smallest_budget("3", blocks, above=above) for above in (1, 3, 4, 5, 7, 8, 9)]
+    assert found == list(map(BudgetNeeded, (3, 3, 4, 8, 8, 8, 9)))
     assert smallest_budget("nobody", blocks, above=1) is None
 
 
 def test_a_forced_block_needs_what_all_forced_ones_need() -> None:
     blocks = compile_blocks([own("a", 5, 0), own("b", 7, 0)], budget_tokens=99).included
-    assert smallest_budget("a", blocks, above=1, forced=["a", "b"]) == 12
-    assert smallest_budget("a", blocks, above=20, forced=["a", "b"]) == 20
-    assert smallest_budget("a", blocks, above=1, forced=["b"]) == 12
+    assert smallest_budget("a", blocks, above=1, forced=["a", "b"]) == BudgetNeeded(12)
+    assert smallest_budget("a", blocks, above=20, forced=["a", "b"]) == BudgetNeeded(20)
+    assert smallest_budget("a", blocks, above=1, forced=["b"]) == BudgetNeeded(12)
 
 
 @examples(200)
@@ -187,6 +202,7 @@ def test_no_smaller_budget_lets_it_in(
     wanted = data.draw(st.sampled_from([block.id for block in blocks]))
     found = smallest_budget(wanted, counted, above=above, forced=pinned)
     assert found is not None
+    assert found.exact
 
     def lets_in(budget: int) -> bool:
         try:
@@ -194,5 +210,17 @@ def test_no_smaller_budget_lets_it_in(
         except BlockBudgetError:
             return False
 
-    assert lets_in(found)
-    assert not any(map(lets_in, range(above, found)))
+    assert lets_in(found.tokens)
+    assert not any(map(lets_in, range(above, found.tokens)))
+
+
+def test_a_search_that_takes_too_long_ends_with_a_budget_that_surely_suffices() -> None:
+    random = Random(1)
+    costs = [random.randint(3, 60) for _ in range(3_000)]
+    offered = [own(f"{n}", cost, 3_000 - n) for n, cost in enumerate(costs)]
+    last = own("last", 900, -1)
+    counted = compile_blocks([*offered, last], budget_tokens=1).omitted
+    found = smallest_budget("last", counted, above=1_000)
+    assert found == BudgetNeeded(sum(costs) + 900, exact=False)
+    assert "last" in kept(compile_blocks([*offered, last], budget_tokens=found.tokens))
+    assert smallest_budget("last", counted, above=10**9) == BudgetNeeded(10**9)

@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_text_says_whether_a_block_is_required(said: str, meant: bool) -> None
     assert block.required is meant
 
 
-@pytest.mark.parametrize("empty", [None, "", math.nan, float("nan")], ids=repr)
+@pytest.mark.parametrize("empty", [None, "", math.nan, np.float32("nan"), pd.NA, pd.NaT], ids=repr)
 def test_an_empty_cell_takes_its_default(empty: Any) -> None:
     row = {"id": "b", "kind": "memory", "content": ""}
     rest = dict.fromkeys(["source", "role", "priority", "required", "retentionReason"], empty)
