@@ -196,7 +196,7 @@ def smallest_request(items: Sequence[Json], history_length: int, *, room: int, n
     """
     shown, total = pruned(items), 0
     current_input = sum(map(item_tokens, shown[history_length:]))
-    cuttable = current_input > room and bool(results_of(items[history_length]))
+    cuttable = current_input > room and any(map(results_of, items[history_length : history_length + 1]))
     for group in groups(items):
         if protection(items, group, history_length) is None:
             continue
