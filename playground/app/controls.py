@@ -17,6 +17,7 @@ from playground.workspace import Project
 
 __all__ = [
     "ESTIMATORS",
+    "REFUSED",
     "SAMPLE",
     "SEARCHES",
     "Settings",
@@ -24,6 +25,7 @@ __all__ = [
     "apply_controls",
     "default_positions",
     "default_sizes",
+    "field_binding",
     "position",
     "settings",
     "sizes",
@@ -31,6 +33,8 @@ __all__ = [
 
 SAMPLE = "sample"
 """Session state: id of the chosen sample question; also its name in the link."""
+REFUSED = "link_refused"
+"""Session state: names of fields whose number in the link was refused."""
 Search = Literal["hybrid", "dense", "lexical"]
 Estimator = Literal["heuristic", "tokenizer"]
 ESTIMATORS: tuple[Estimator, ...] = ("heuristic", "tokenizer")
@@ -108,6 +112,14 @@ def default_sizes(project: Project, entry: ModelEntry) -> tuple[int, int]:
     """
     spec = project.model_for(entry.model_id)
     return spec.context_window, spec.max_output_tokens
+
+
+def field_binding(name: str) -> Literal["query-params"] | None:
+    """Return how a field of a whole number follows the link: not at all once its number there was refused.
+
+    Streamlit would read the link again, take a fraction for a whole number, and fail over one without end.
+    """
+    return None if name in st.session_state.get(REFUSED, ()) else "query-params"
 
 
 def default_positions(project: Project) -> dict[KnobName, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from playground.app.blocks_controls import COUNTED, COUNTERS, MATERIAL, MATERIALS
-from playground.app.controls import ESTIMATORS, SEARCHES
+from playground.app.controls import ESTIMATORS, REFUSED, SEARCHES
 from playground.app.projects import first_sample, load_project, project_names
 from playground.app.roles import ROLE, ROLES
 from playground.errors import ProjectError, UnknownModelError
@@ -39,6 +39,11 @@ def read_link() -> None:
         return  # its control is drawn next and the page says why; then another one can be chosen
     known = {entry.model_id: entry for entry in catalogue()}
     entry = _linked_model(raw, known) or known.get(project.model_id, known[DEFAULT_MODEL_ID])
+    limits = {
+        "window": (1, LARGEST_WINDOW),
+        "output": (0, entry.max_output_tokens),
+        BUDGET: (1, LARGEST_BUDGET),
+    }
     problems = check_link(
         raw,
         choices={
@@ -51,14 +56,15 @@ def read_link() -> None:
             MATERIAL: MATERIALS,
             COUNTED: COUNTERS,
         },
-        limits={
-            "window": (1, LARGEST_WINDOW),
-            "output": (0, entry.max_output_tokens),
-            BUDGET: (1, LARGEST_BUDGET),
-        },
+        limits=limits,
     )
     if problems:
         st.session_state[LINK_PROBLEMS] = problems
+    for problem in problems:
+        if problem.name in limits:
+            st.session_state.setdefault(REFUSED, set()).add(problem.name)
+            if problem.name in st.query_params:
+                del st.query_params[problem.name]
 
 
 def left_project(name: str) -> None:

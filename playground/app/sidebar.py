@@ -7,7 +7,15 @@ from collections.abc import Sequence
 import streamlit as st
 
 from playground.app import markup
-from playground.app.controls import ESTIMATORS, SAMPLE, SEARCHES, default_positions, default_sizes, position
+from playground.app.controls import (
+    ESTIMATORS,
+    SAMPLE,
+    SEARCHES,
+    default_positions,
+    default_sizes,
+    field_binding,
+    position,
+)
 from playground.app.links import LARGEST_WINDOW, left_project, read_link
 from playground.app.projects import first_sample, load_project, project_names
 from playground.compiler.knobs import SHARE_KNOBS
@@ -140,7 +148,7 @@ def _model(project: Project) -> None:
         step=1_000,
         placeholder=f"{window:,}",
         key="window",
-        bind="query-params",
+        bind=field_binding("window"),
         persist_state="session",
         help=f"Tokens that prompt and answer share. Leave it empty for {window:,}. Source: {entry.source}.",
     )
@@ -152,7 +160,7 @@ def _model(project: Project) -> None:
         step=1_000,
         placeholder=f"{reserve:,}",
         key="output",
-        bind="query-params",
+        bind=field_binding("output"),
         persist_state="session",
         help=f"Tokens reserved for the answer. {entry.model_id} answers at most {entry.max_output_tokens:,}.",
     )

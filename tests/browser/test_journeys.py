@@ -312,6 +312,21 @@ def test_a_window_out_of_range_is_told_the_range(app: Page, value: str) -> None:
     assert said == '"1 to 10,000,000"'
 
 
+@pytest.mark.parametrize(
+    ("address", "value"), [("", "window=1e400"), ("", "output=1.5"), ("blocks", "blocks_budget=Infinity")]
+)
+def test_a_number_in_the_link_that_no_field_can_take_is_refused_at_any_address(
+    page: Page, server: str, address: str, value: str
+) -> None:
+    page.goto(f"{server}/{address}?search=lexical&{value}")
+    settle(page)
+    name, _, number = value.partition("=")
+    expect(page.locator(".cp-note").filter(has_text=f"{name} = {number}, allowed")).to_have_count(1)
+    expect(page.get_by_text("encountered an error")).to_have_count(0)
+    expect(page.locator(".cp-strip").first).to_contain_text("8,192")
+    assert value not in page.url
+
+
 def test_a_sample_question_is_in_the_link_by_its_id(page: Page, server: str) -> None:
     open_page(page, server, query="?search=lexical")
     box = page.get_by_role("combobox", name="Sample question")
