@@ -12,6 +12,7 @@ from playground.app.caches import material_cache
 from playground.app.controls import Settings
 from playground.blocks.compile import CompiledBlocks, compile_blocks
 from playground.blocks.side_by_side import (
+    BudgetNeeded,
     Origin,
     SideBySide,
     approximate_estimator,
@@ -89,12 +90,14 @@ def sides(
     )
 
 
-def needed_budget(side: SideBySide, block_id: str, *, table: Table, budget: int, counter: str) -> int | None:
-    """Return the smallest budget from the present one on that includes a block, if one was found, in tokens."""
+def needed_budget(
+    side: SideBySide, block_id: str, *, table: Table, budget: int, counter: str
+) -> BudgetNeeded | None:
+    """Return the smallest budget from the present one on that includes a block; see ``smallest_budget``."""
     return _needed(table.digest, counter, budget, tuple(sorted(side.forced)), block_id, side)
 
 
-@material_cache(16)
+@material_cache(64)
 def _sides(
     digest: str,  # noqa: ARG001  # what the rows follow from
     came_from: str,  # noqa: ARG001  # the same of the origin
@@ -131,9 +134,8 @@ def _needed(
     forced: tuple[str, ...],
     block_id: str,
     _side: SideBySide,
-) -> int | None:
-    found = smallest_budget(block_id, _side.counted, above=budget, forced=forced)
-    return None if found is None else found.tokens
+) -> BudgetNeeded | None:
+    return smallest_budget(block_id, _side.counted, above=budget, forced=forced)
 
 
 @material_cache(4)

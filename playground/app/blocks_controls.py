@@ -11,8 +11,8 @@ from typing import Final, Literal, get_args
 import streamlit as st
 
 from playground.app import markup
-from playground.views.blocks import BUDGET, PINS
-from playground.views.blocks_loading import LARGEST_BUDGET
+from playground.app.controls import field_binding
+from playground.views.blocks import BUDGET, LARGEST_BUDGET, PINS
 from playground.views.words import count
 
 __all__ = [
@@ -112,13 +112,14 @@ def budget_control(default: int, total: int) -> int:
             value=default,
             step=1,
             key=BUDGET,
-            bind="query-params",
+            bind=field_binding(BUDGET),
             persist_state="session",
             label_visibility="collapsed",
         )
     state[SLIDER] = budget
+    most = max(2, budget, default, min(total, LARGEST_BUDGET))
     with slider:
-        st.slider("Budget", 1, max(2, budget, default, total), step=1, key=SLIDER, on_change=_follow)
+        st.slider("Budget", 1, most, step=1, key=SLIDER, on_change=_follow)
     markup.slider_values({SLIDER: count(budget)})
     markup.field_ranges({BUDGET: (1, LARGEST_BUDGET)})
     return budget
@@ -128,7 +129,8 @@ def pins_control(labels: Mapping[str, str]) -> tuple[str, ...]:
     """Pin blocks, and return the ids of those that are.
 
     Args:
-        labels: What each block that can be pinned is called, by id.
+        labels: What each block that can be pinned is called, by id; none of its text, since the control is
+            remembered while other pages are shown.
     """
     st.session_state[PINNED] = list(pinned(labels))
     st.multiselect(

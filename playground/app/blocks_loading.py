@@ -12,7 +12,15 @@ from playground.app.blocks_material import keep_own
 from playground.app.notices import show_notice
 from playground.errors import PlaygroundError
 from playground.retrieval.documents import check_size
-from playground.views.blocks_loading import BLOCK_LIMIT, REPORT, loaded_blocks, refused_blocks, too_many_blocks
+from playground.views.blocks_loading import (
+    BLOCK_LIMIT,
+    CONTENT_LIMIT,
+    REPORT,
+    loaded_blocks,
+    refused_blocks,
+    too_long_block,
+    too_many_blocks,
+)
 from playground.views.blocks_table import rows_of
 from playground.views.notices import Notice
 from playground.views.words import shortened
@@ -62,6 +70,9 @@ def _load() -> Notice:
         loaded = loaded_blocks(files)
         if len(loaded.blocks) > BLOCK_LIMIT:
             return too_many_blocks(len(loaded.blocks))
+        for block in loaded.blocks:
+            if isinstance(block.content, str) and len(block.content) > CONTENT_LIMIT:
+                return too_long_block(block)
     except PlaygroundError as error:
         return refused_blocks(str(error))
     keep_own(rows_of(loaded.blocks), loaded.budget)

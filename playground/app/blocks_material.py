@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -68,10 +68,18 @@ class Material:
         known = self.titles.get(block_id)
         return known if known is not None else shortened(without_overrides(block_id), TITLE_LENGTH)
 
-    def pick(self, block_id: str) -> None:
-        """Mark a block: everywhere if it is a record of the compile; a callback."""
-        pick(self.keys.get(block_id, selected() or ""))
-        st.session_state[MARKED] = None if block_id in self.keys else (block_id, picks())
+    def picker(self) -> Callable[[str], None]:
+        """Return what marks a block, everywhere if it is a record of the compile; a callback.
+
+        It holds ids alone: a callback is remembered while other pages are shown, and must keep no text alive.
+        """
+        keys = self.keys
+
+        def picked(block_id: str) -> None:
+            pick(keys.get(block_id, selected() or ""))
+            st.session_state[MARKED] = None if block_id in keys else (block_id, picks())
+
+        return picked
 
 
 def chosen_material(name: MaterialName, now: Current) -> Material | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 
 import streamlit as st
@@ -23,7 +24,7 @@ from playground.views.blocks_comparison import (
 )
 from playground.views.blocks_detail import BlockDetail
 from playground.views.blocks_messages import messages_text
-from playground.views.words import count, plural
+from playground.views.words import plural
 
 __all__ = [
     "comparison_panel",
@@ -45,6 +46,7 @@ WIDTHS = {
 }  # px
 MESSAGES = "blocks_messages"
 MESSAGES_HEIGHT = 400  # px
+GONE = '{"gone":"What this was made of has changed or was forgotten. Open the page again."}'
 LEGEND = (
     '<i><u class="cp-glyph cp-glyph-included"></u>included, in the kind\'s colour</i>'
     '<i><u class="cp-glyph cp-glyph-omitted"></u>omitted</i>'
@@ -92,7 +94,7 @@ def compilers_panel(side: SideBySide, compared: Sequence[ComparedBlock]) -> None
             "shares. Tagged is what a block costs there."
         )
         if isinstance(side.blocks, CompiledBlocks):
-            _output(side.blocks)
+            _output(side)
 
 
 def comparison_panel(
@@ -143,8 +145,17 @@ def comparison_panel(
     )
 
 
-def detail_panel(view: BlockDetail, block_id: str) -> None:
-    """Show one block in full, why it is in or out, and the clicks that change that."""
+def detail_panel(view: BlockDetail, block_id: str, *, on_pick: Callable[[str], None]) -> None:
+    """Show one block in full, why it is in or out, and the clicks that change that; they mark it as well."""
+
+    def raised(tokens: int) -> None:
+        on_pick(block_id)  # it must not give way to the next one that is left out
+        apply_control(BUDGET, tokens)
+
+    def toggled() -> None:
+        on_pick(block_id)
+        toggle_pin(block_id)
+
     with st.container(key="panel_block"):
         blocks_markup.detail_head(view)
         explain_markup.facts(view.facts)
@@ -153,13 +164,13 @@ def detail_panel(view: BlockDetail, block_id: str) -> None:
         with st.container(key="block_actions", horizontal=True, gap="small"):
             if view.raise_to is not None:
                 st.button(
-                    f"Raise the budget to {count(view.raise_to)}",
+                    view.raise_label,
                     key="block_raise",
-                    on_click=apply_control,
-                    args=(BUDGET, view.raise_to),
+                    on_click=raised,
+                    args=(view.raise_to,),
                 )
             if view.pin:
-                st.button(view.pin, key="block_pin", on_click=toggle_pin, args=(block_id,))
+                st.button(view.pin, key="block_pin", on_click=toggled)
         blocks_markup.detail_text(view)
 
 
@@ -172,14 +183,26 @@ def messages_panel(compiled: CompiledBlocks) -> None:
         st.code(messages_text(compiled), language=None, wrap_lines=True, height=MESSAGES_HEIGHT)
 
 
-def _output(compiled: CompiledBlocks) -> None:
+def _output(side: SideBySide) -> None:
     with st.container(key="blocks_output", horizontal=True, vertical_alignment="center", gap="small"):
         st.download_button(
             "Download as JSON",
-            lambda: compiled.to_json().encode("utf-8"),  # made when somebody clicks
+            _made_on_click(side),
             "blocks.json",
             mime="application/json",
             key="blocks_download",
             on_click="ignore",
         )
         st.toggle("Show messages", key=MESSAGES, persist_state="session")
+
+
+def _made_on_click(side: SideBySide) -> Callable[[], bytes]:
+    """Return what makes the file of a result. It must not keep texts alive that somebody wants forgotten."""
+    held = weakref.ref(side)  # the cache holds it
+
+    def made() -> bytes:
+        now = held()
+        text = now.blocks.to_json() if now and isinstance(now.blocks, CompiledBlocks) else GONE
+        return text.encode("utf-8")
+
+    return made

@@ -41,6 +41,7 @@ def results(
         PlaygroundError: When the rows cannot be compiled.
     """
     side = sides(material, table, budget=budget, pins=pins, counter=counter, settings=settings)
+    picked = material.picker()
     compared = compared_blocks(side, {row["id"]: material.title(row["id"]) for row in table.rows})
     shown = shown_block(compared, marked_block(material, [one.id for one in compared]))
     with st.container(key="blocks_results"):
@@ -57,10 +58,10 @@ def results(
     with st.container(key="blocks_row"):
         left, right = st.columns((3, 2), gap="small")
         with left:
-            comparison_panel(compared, marked=shown.id, on_pick=material.pick)
+            comparison_panel(compared, marked=shown.id, on_pick=picked)
         with right:
             turn = block_turn(shown.id, side.counted, budget_tokens=budget, forced=side.forced)
             smallest = None
             if not shown.included:
                 smallest = needed_budget(side, shown.id, table=table, budget=budget, counter=counter)
-            detail_panel(block_detail(shown, side, turn=turn, smallest=smallest), shown.id)
+            detail_panel(block_detail(shown, side, turn=turn, smallest=smallest), shown.id, on_pick=picked)

@@ -16,12 +16,17 @@ from playground.views.words import plural
 
 __all__ = ["table_panel"]
 
+RESET = "blocks_reset_wanted"
+"""Session state: the material whose table somebody wants back as it was."""
+
 ROW = 28  # px
 COLUMNS = ("id", "kind", "priority", "required", "content", "role", "source", "retention_reason")
 
 
 def table_panel(material: Material) -> Rows:
     """Show the table and return its rows as they are now."""
+    if st.session_state.pop(RESET, None) == material.name:
+        _reset(material)
     draft = material.draft
     with st.container(key="panel_blocks_table"):
         with st.container(key="blocks_table_head", horizontal=True, vertical_alignment="center"):
@@ -33,7 +38,9 @@ def table_panel(material: Material) -> Rows:
         with heading:
             markup.head("Blocks", plural(len(rows), "block") + (", edited" if changed else ""))
         with button:
-            st.button("Reset", key="blocks_reset", disabled=not changed, on_click=_reset, args=(material,))
+            st.button(
+                "Reset", key="blocks_reset", disabled=not changed, on_click=_ask_to_reset, args=(material.name,)
+            )
     return rows
 
 
@@ -72,6 +79,11 @@ def _edited(name: str, draft: Draft) -> Rows:
 
 def _key(name: str, draft: Draft) -> str:
     return f"blocks_table_{name}_{draft['mounted']}"
+
+
+def _ask_to_reset(name: str) -> None:
+    # The table itself is not held here: a callback is remembered while other pages are shown.
+    st.session_state[RESET] = name
 
 
 def _reset(material: Material) -> None:

@@ -10,8 +10,7 @@ from playground.app.projects import first_sample, load_project, project_names
 from playground.app.roles import ROLE, ROLES
 from playground.errors import ProjectError, UnknownModelError
 from playground.models import DEFAULT_MODEL_ID, ModelEntry, catalogue, find_model
-from playground.views.blocks import BUDGET
-from playground.views.blocks_loading import LARGEST_BUDGET
+from playground.views.blocks import BUDGET, LARGEST_BUDGET
 from playground.views.links import check_link
 from playground.views.notices import Notice, link_notice
 

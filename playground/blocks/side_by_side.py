@@ -59,7 +59,7 @@ class BudgetNeeded:
     exact: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class SideBySide:
     """What came of the same blocks in either compiler.
 

@@ -14,6 +14,7 @@ from playground.views.words import count, plural, sentence_case
 __all__ = [
     "BUDGET",
     "KIND_SLOTS",
+    "LARGEST_BUDGET",
     "PINS",
     "BlocksView",
     "KindRow",
@@ -23,6 +24,7 @@ __all__ = [
     "overflow_notice",
 ]
 
+LARGEST_BUDGET = 10_000_000  # tokens, as for a window
 BUDGET = "blocks_budget"
 """The control of the budget, and its name in the link."""
 PINS = "blocks_pins"
@@ -126,7 +128,10 @@ def overflow_notice(side: SideBySide) -> Notice | None:
         else "Required blocks"
     )
     need = error.required_tokens
-    raise_it = NoticeAction(f"Raise the budget to {count(need)}", BUDGET, need)
+    # A larger budget than the field takes would be set by nobody.
+    actions = (
+        [NoticeAction(f"Raise the budget to {count(need)}", BUDGET, need)] if need <= LARGEST_BUDGET else []
+    )
     return Notice(
         "error",
         f"{who} do not fit",
@@ -137,7 +142,7 @@ def overflow_notice(side: SideBySide) -> Notice | None:
             (count(error.budget_tokens), True),
             (". Nothing is dropped to make them fit.", False),
         ),
-        (raise_it, NoticeAction("Unpin all", PINS, None)) if pinned else (raise_it,),
+        (*actions, NoticeAction("Unpin all", PINS, None)) if pinned else tuple(actions),
     )
 
 

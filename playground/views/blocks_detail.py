@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from playground.blocks.side_by_side import SideBySide
+from playground.blocks.side_by_side import BudgetNeeded, SideBySide
 from playground.blocks.turns import BlockTurn
 from playground.compiler.values import ContextPackage
 from playground.errors import BlockBudgetError
-from playground.views.blocks import kind_label
+from playground.views.blocks import LARGEST_BUDGET, kind_label
 from playground.views.blocks_comparison import ComparedBlock
 from playground.views.direction import without_overrides
 from playground.views.explanation import Fact
@@ -34,13 +34,15 @@ class BlockDetail:
     more: tuple[tuple[str, str], ...]
     """Its other fields by name."""
     raise_to: int | None
-    """The smallest budget that includes it, where it is left out; ``None`` where it is in or none was found."""
+    """A budget that includes it, in tokens, where it is left out and the field takes so much."""
+    raise_label: str
+    """What the click says that sets it; empty without one."""
     pin: str
     """``Pin`` or ``Unpin``; empty for a required block."""
 
 
 def block_detail(
-    one: ComparedBlock, side: SideBySide, *, turn: BlockTurn | None, smallest: int | None
+    one: ComparedBlock, side: SideBySide, *, turn: BlockTurn | None, smallest: BudgetNeeded | None
 ) -> BlockDetail:
     """Return the panel of one block.
 
@@ -48,9 +50,10 @@ def block_detail(
         one: The block and its outcomes.
         side: The two results.
         turn: Its turn in the walk, if it had one.
-        smallest: The smallest budget from the present one on that includes it, in tokens.
+        smallest: What ``smallest_budget`` says from the present budget on.
     """
     block = one.block
+    needed = smallest if smallest and not one.included and smallest.tokens <= LARGEST_BUDGET else None
     reason = [("Retention reason", without_overrides(block.retention_reason))] if block.retention_reason else []
     source = [("Source", without_overrides(block.source))] if block.source else []
     return BlockDetail(
@@ -62,9 +65,17 @@ def block_detail(
         context=_context(one, side),
         text=block.content,
         more=(("Id", without_overrides(block.id)), *source, ("Role", block.role), *reason),
-        raise_to=None if one.included else smallest,
+        raise_to=needed.tokens if needed else None,
+        raise_label=_raise_label(needed),
         pin="" if block.required else "Unpin" if block.id in side.forced else "Pin",
     )
+
+
+def _raise_label(needed: BudgetNeeded | None) -> str:
+    if needed is None:
+        return ""
+    label = f"Raise the budget to {count(needed.tokens)}"
+    return label if needed.exact else f"{label}, which surely suffices"
 
 
 def _facts(one: ComparedBlock, turn: BlockTurn | None) -> tuple[Fact, ...]:

@@ -6,26 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from playground.blocks.compile import ContextBlock
-from playground.escaping import replace_surrogates
 from playground.values import shown
+from playground.views.blocks import LARGEST_BUDGET
 from playground.views.direction import without_overrides
 from playground.views.notices import Notice, NoticeAction
-from playground.views.words import Sentence, plural
+from playground.views.words import Sentence, plural, shortened
 from playground.workspace.block_files import BlockFile
 
 __all__ = [
     "BLOCK_LIMIT",
-    "LARGEST_BUDGET",
+    "CONTENT_LIMIT",
     "REPORT",
     "LoadedBlocks",
     "loaded_blocks",
     "refused_blocks",
+    "too_long_block",
     "too_many_blocks",
 ]
 
 REPORT = "blocks_report"
 """Session state: the notice of what was loaded last."""
-LARGEST_BUDGET = 10_000_000  # tokens, as for a window
+CONTENT_LIMIT = 200_000  # characters of a block that a page shows; longer cells freeze the browser
+NAME_SHOWN = 60  # code points of an id in a notice
 BLOCK_LIMIT = 5_000  # blocks that a page shows; each is a row of two tables
 _DISMISS = NoticeAction("Dismiss", REPORT, None, mends=False)
 
@@ -53,7 +55,13 @@ def loaded_blocks(files: Sequence[BlockFile]) -> LoadedBlocks:
             warnings.append(
                 f"{file.name}: the budget {shown(file.budget_tokens)} is no whole number of tokens."
             )
-    pins = tuple(one for file in files for one in file.pinned_optional_ids if isinstance(one, str))
+    pins: list[str] = []
+    for file in files:
+        for one in file.pinned_optional_ids:
+            if isinstance(one, str):
+                pins.append(one)
+            else:
+                warnings.append(f"{file.name}: the pinned id {shown(one)} is no text; it pins nothing.")
     said: list[tuple[str, bool]] = [
         ("The table holds ", False),
         (plural(len(blocks), "block"), True),
@@ -63,14 +71,14 @@ def loaded_blocks(files: Sequence[BlockFile]) -> LoadedBlocks:
     return LoadedBlocks(
         blocks=blocks,
         budget=budget if isinstance(budget, int) else None,
-        pins=pins,
+        pins=tuple(pins),
         notice=Notice("warning" if warnings else "info", "Your blocks were read", tuple(said), (_DISMISS,)),
     )
 
 
 def refused_blocks(message: str) -> Notice:
     """Return the notice of what could not be read; the table stays as it was."""
-    sentence: Sentence = ((replace_surrogates(message), False), (" The table stays as it was.", False))
+    sentence: Sentence = ((without_overrides(message), False), (" The table stays as it was.", False))
     return Notice("error", "Your blocks cannot be read", sentence, (_DISMISS,))
 
 
@@ -79,6 +87,15 @@ def too_many_blocks(number: int) -> Notice:
     return refused_blocks(
         f"They are {number:,} blocks, and a page shows at most {BLOCK_LIMIT:,}. The command playground blocks "
         "takes all of them."
+    )
+
+
+def too_long_block(block: ContextBlock) -> Notice:
+    """Return the notice of a block whose text is longer than a cell of the table can show."""
+    name = shortened(block.id, NAME_SHOWN) if isinstance(block.id, str) else shown(block.id)
+    return refused_blocks(
+        f"The content of block {name} has {len(block.content):,} characters, and a cell of the table shows at "
+        f"most {CONTENT_LIMIT:,}. The command playground blocks takes all of them."
     )
 
 

@@ -12,10 +12,16 @@ MESSAGES_LENGTH = 200_000  # code points that a page shows at most; the JSON hol
 
 
 def messages_text(compiled: CompiledBlocks) -> str:
-    """Return one paragraph a message, in the order in which they are sent."""
+    """Return one paragraph a message, in the order in which they are sent.
+
+    What a message says is indented, so that no line of it can pass for the head of another message.
+    """
     if not compiled.included:
         return "No message: no block got in."
-    parts = (f"{number:,} {one.role}\n{one.content}" for number, one in enumerate(compiled.included, start=1))
+    parts = (
+        "\n    ".join((f"{number:,} {one.role}", *one.content.splitlines()))
+        for number, one in enumerate(compiled.included, start=1)
+    )
     text = replace_surrogates("\n\n".join(parts))
     if len(text) <= MESSAGES_LENGTH:
         return text

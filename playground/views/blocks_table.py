@@ -33,18 +33,11 @@ _ID_SHOWN = 60  # code points of an id in a notice
 
 
 def rows_of(blocks: Iterable[ContextBlock]) -> tuple[TableRow, ...]:
-    """Return blocks as rows, also those of a file that were not checked yet."""
-    return tuple(
-        {
-            name: _priority(block.priority)
-            if name == "priority"
-            else block.required is True
-            if name == "required"
-            else _text(getattr(block, name))
-            for name in FIELDS
-        }
-        for block in blocks
-    )
+    """Return blocks as rows, also those of a file that were not checked yet.
+
+    A priority, required flag or content that the compiler would refuse becomes ``None``, never another value.
+    """
+    return tuple(_row({name: getattr(block, name) for name in FIELDS}) for block in blocks)
 
 
 def table_frame(rows: Sequence[TableRow]) -> pd.DataFrame:
@@ -52,7 +45,7 @@ def table_frame(rows: Sequence[TableRow]) -> pd.DataFrame:
     columns: dict[str, pd.Series[Any]] = {
         name: pd.Series(
             [row[name] for row in rows],
-            dtype={"priority": "float64", "required": "bool"}.get(name, "object"),
+            dtype={"priority": "float64", "required": "boolean"}.get(name, "object"),
         )
         for name in FIELDS
     }
@@ -61,19 +54,7 @@ def table_frame(rows: Sequence[TableRow]) -> pd.DataFrame:
 
 def rows_of_frame(frame: pd.DataFrame) -> tuple[TableRow, ...]:
     """Return what the editor holds as rows."""
-    return tuple(
-        {
-            "id": _text(row["id"]),
-            "kind": _text(row["kind"]),
-            "source": _text(row["source"]),
-            "role": _text(row["role"]),
-            "priority": _priority(row["priority"]),
-            "required": not _missing(row["required"]) and bool(row["required"]),
-            "content": _text(row["content"]),
-            "retention_reason": _text(row["retention_reason"]),
-        }
-        for row in frame.to_dict("records")
-    )
+    return tuple(_row(row) for row in frame.to_dict("records"))
 
 
 def table_fault(rows: Sequence[TableRow], *, below: bool = True) -> Notice | None:
@@ -95,18 +76,16 @@ def blocks_of(rows: Iterable[TableRow]) -> tuple[ContextBlock, ...]:
     return tuple(ContextBlock(**row) for row in rows)
 
 
-def pin_labels(names: Mapping[str, str]) -> dict[str, str]:
-    """Return what a list of blocks says of each, unique: its title, and the id where two have one.
-
-    Args:
-        names: Titles by id.
-    """
+def pin_labels(ids: Sequence[str]) -> dict[str, str]:
+    """Return what a list says of each block, by id and unique: its id in one line, numbered where two agree."""
     labels: dict[str, str] = {}
     taken: set[str] = set()
-    for block_id, title in names.items():
-        label = title
+    for block_id in ids:
+        name = label = shortened(without_overrides(" ".join(block_id.split())), _ID_SHOWN)
+        number = 1
         while label in taken:
-            label = f"{label} ({without_overrides(block_id)})"
+            number += 1
+            label = f"{name} ({number})"
         labels[block_id] = label
         taken.add(label)
     return labels
@@ -135,7 +114,27 @@ def _first_fault(rows: Sequence[TableRow]) -> tuple[str, str] | None:
                 )
         if row["priority"] is None:
             return (f"Block {name} has no priority", "Give a finite number; the higher goes in first.")
+        if row["required"] is None:
+            return (
+                f"Block {name} is neither required nor optional",
+                "Tick its box if it must be in; otherwise tick it and clear it again.",
+            )
+        if row["content"] is None:
+            return (
+                f"Block {name} has no content that can be read",
+                "Write a text in its column, or take its row out.",
+            )
     return None
+
+
+def _row(cells: Mapping[Any, Any]) -> TableRow:
+    required, content = cells["required"], cells["content"]
+    return {
+        **{name: _text(cells[name]) for name in FIELDS},
+        "priority": _priority(cells["priority"]),
+        "required": required if isinstance(required, bool) else None,
+        "content": replace_surrogates(content) if isinstance(content, str) else None,
+    }
 
 
 def _text(value: object) -> str:

@@ -402,8 +402,8 @@ def test_the_result_can_be_downloaded_and_its_messages_read(example: AppTest) ->
     assert not example.code
     example.toggle(key="blocks_messages").set_value(True).run()
     (code,) = example.code
-    assert code.value.startswith("1 system\nNever promise a refund.")
-    assert "\n\n2 user\nFind out why" in code.value
+    assert code.value.startswith("1 system\n    Never promise a refund.")
+    assert "\n\n2 user\n    Find out why" in code.value
     assert "mobile number" not in code.value
 
 
@@ -494,8 +494,27 @@ def test_a_faulty_block_of_a_file_stands_in_the_table_to_be_mended(app: AppTest)
     assert set(outcomes(app)) == {"rule", "note", "fact", "odd"}
 
 
+@pytest.mark.parametrize(
+    ("fault", "said", "mended"),
+    [
+        ({"required": 1}, "Block odd is neither required nor optional", {"required": True}),
+        ({"required": "perhaps"}, "Block odd is neither required nor optional", {"required": False}),
+        ({"content": None}, "Block odd has no content that can be read", {"content": ""}),
+        ({"content": 5}, "Block odd has no content that can be read", {"content": "5"}),
+    ],
+)
+def test_what_the_command_refuses_is_never_made_optional_or_empty(
+    app: AppTest, fault: dict[str, Any], said: str, mended: dict[str, Any]
+) -> None:
+    paste(app, json.dumps([{"id": "odd", "kind": "goal", "content": "text", **fault}]))
+    assert any(note.startswith(said) for note in notes(app))
+    assert "Included" not in body(app)
+    edit(app, 0, **mended)
+    assert set(outcomes(app)) == {"odd"}
+
+
 def test_more_blocks_than_a_page_shows_are_refused(app: AppTest) -> None:
-    rows = ["id,kind", *(f"b{number},memory" for number in range(5_001))]
+    rows = ["id,kind,content", *(f"b{number},memory,text" for number in range(5_001))]
     paste(app, "\n".join(rows))
     assert "They are 5,001 blocks, and a page shows at most 5,000." in notes(app)[0]
 
@@ -522,6 +541,9 @@ def test_a_forgotten_memory_leaves_no_trace_of_its_block_in_the_process() -> Non
     picked(app, "secret")
     assert holders()
     press(app, "Forget it for good")
+    for page in ("compile", "explain", "data"):  # Streamlit remembers the controls of a page that is not shown
+        go_to(app, page)
+    assert holders() == []
     go_to(app, PAGE)
     assert secret() not in body(app)
     assert secret() not in repr(app.session_state)

@@ -55,8 +55,7 @@ def page(material: Material) -> None:
     with second:
         budget = budget_control(material.budget, all_tokens(table, counter) if table else 1)
     with fourth:
-        optional = {row["id"]: material.title(row["id"]) for row in good or () if not row["required"]}
-        pins = pins_control(pin_labels(optional))
+        pins = pins_control(pin_labels([row["id"] for row in good or () if not row["required"]]))
     if table is not None:
         results(material, table, budget=budget, pins=pins, counter=counter, settings=now.settings)
     elif fault is None:

@@ -20,7 +20,7 @@ def test_files_are_joined_and_the_first_budget_holds() -> None:
     loaded = loaded_blocks(
         [
             BlockFile("one", (BLOCK,)),
-            BlockFile("two", (BLOCK, BLOCK), budget_tokens=40, pinned_optional_ids=("a", 5)),
+            BlockFile("two", (BLOCK, BLOCK), budget_tokens=40, pinned_optional_ids=("a",)),
             BlockFile("three", (), budget_tokens=50),
         ]
     )
@@ -35,6 +35,14 @@ def test_a_budget_that_cannot_be_used_is_named(budget: object) -> None:
     assert loaded.budget is None
     assert loaded.notice.level == "warning"
     assert "mine: the budget " in said(loaded.notice)
+
+
+def test_a_pinned_id_that_is_no_text_is_named_and_the_others_pin() -> None:
+    loaded = loaded_blocks([BlockFile("mine", (BLOCK,), pinned_optional_ids=(5, "a", None))])
+    assert loaded.pins == ("a",)
+    assert loaded.notice.level == "warning"
+    assert "mine: the pinned id 5 is no text; it pins nothing." in said(loaded.notice)
+    assert "the pinned id None" in said(loaded.notice)
 
 
 def test_warnings_of_files_are_said_and_turn_no_order_around() -> None:

@@ -36,14 +36,14 @@ def test_blocks_go_through_the_table_and_come_back_equal() -> None:
     assert rows_of_frame(table_frame(())) == ()
 
 
-def test_cells_that_were_cleared_are_empty_texts_and_unchecked_boxes() -> None:
+def test_cells_that_were_cleared_are_missing_or_empty_texts_and_never_an_optional_block() -> None:
     frame = pd.DataFrame(
         [{**dict.fromkeys(FIELDS), "id": "a", "kind": math.nan, "priority": math.nan, "required": pd.NA}]
     )
     assert rows_of_frame(frame) == (
         {
-            "id": "a", "kind": "", "source": "", "role": "", "priority": None, "required": False, "content": "",
-            "retention_reason": "",
+            "id": "a", "kind": "", "source": "", "role": "", "priority": None, "required": None,
+            "content": None, "retention_reason": "",
         },
     )  # fmt: skip
 
@@ -51,11 +51,29 @@ def test_cells_that_were_cleared_are_empty_texts_and_unchecked_boxes() -> None:
 def test_what_a_file_got_wrong_stays_a_row_that_can_be_mended() -> None:
     wrong: Any = ContextBlock("a", 5, None, "user", "\ud800 text", "high", "yes")  # type: ignore[arg-type]
     (row,) = rows_of([wrong])
-    assert (row["kind"], row["source"], row["priority"], row["required"]) == ("5", "", None, False)
+    assert (row["kind"], row["source"], row["priority"], row["required"]) == ("5", "", None, None)
     assert row["content"] == "\ufffd text"
-    table_frame([row])
+    assert rows_of_frame(table_frame([row])) == (row,)
     huge: Any = ContextBlock("a", "memory", "", "user", "", 10**400)
     assert rows_of([huge])[0]["priority"] is None
+
+
+@pytest.mark.parametrize("required", [1, 0, None, "perhaps", 1.0])
+def test_a_required_flag_that_is_none_never_becomes_an_optional_block(required: Any) -> None:
+    rows = rows_of([ContextBlock("a", "memory", "", "user", "text", 1.0, required)])
+    for table in (rows, rows_of_frame(table_frame(rows))):
+        notice = table_fault(table)
+        assert notice is not None
+        assert notice.title == "Block a is neither required nor optional"
+
+
+@pytest.mark.parametrize("content", [None, 5, ["text"], math.nan])
+def test_content_that_is_no_text_never_becomes_an_empty_one(content: Any) -> None:
+    rows = rows_of([ContextBlock("a", "memory", "", "user", content, 1.0)])
+    for table in (rows, rows_of_frame(table_frame(rows))):
+        notice = table_fault(table)
+        assert notice is not None
+        assert notice.title == "Block a has no content that can be read"
 
 
 @pytest.mark.parametrize(
@@ -94,9 +112,10 @@ def test_ids_in_a_notice_are_shortened_and_cannot_turn_around_what_is_read() -> 
     assert len(notice.title) < 100
 
 
-def test_two_blocks_with_one_title_can_be_told_apart_in_the_list_of_pins() -> None:
-    labels = pin_labels({"a": "Wallet", "b": "Wallet", "c": "Card", "d": "Wallet (b)"})
-    assert labels["a"] == "Wallet"
-    assert labels["b"] == "Wallet (b)"
-    assert labels["c"] == "Card"
+def test_two_blocks_whose_ids_look_alike_can_be_told_apart_in_the_list_of_pins() -> None:
+    ids = ["wallet", "wallet\n", "card", "wallet (2)"]
+    labels = pin_labels(ids)
+    assert labels["wallet"] == "wallet"
+    assert labels["wallet\n"] == "wallet (2)"
+    assert labels["card"] == "card"
     assert len(set(labels.values())) == 4
