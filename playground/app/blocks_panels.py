@@ -14,7 +14,7 @@ from playground.app.controls import apply_control
 from playground.blocks.compile import CompiledBlocks
 from playground.blocks.side_by_side import SideBySide
 from playground.charts import blocks as blocks_chart
-from playground.views.blocks import BUDGET, blocks_view
+from playground.views.blocks import BUDGET, blocks_view, context_overflow_action
 from playground.views.blocks_comparison import (
     SHOWN,
     ComparedBlock,
@@ -50,6 +50,7 @@ GONE = '{"gone":"What this was made of has changed or was forgotten. Open the pa
 LEGEND = (
     '<i><u class="cp-glyph cp-glyph-included"></u>included, in the kind\'s colour</i>'
     '<i><u class="cp-glyph cp-glyph-omitted"></u>omitted</i>'
+    '<i><u class="cp-glyph cp-glyph-forced"></u>required and pinned, in the bar above</i>'
 )
 
 
@@ -87,11 +88,20 @@ def compilers_panel(side: SideBySide, compared: Sequence[ComparedBlock]) -> None
     with st.container(key="panel_blocks_compilers", height="stretch"):
         markup.head("What each compiler keeps", "same blocks, budget and estimator")
         blocks_markup.totals(compiler_totals(side, compared))
+        if (action := context_overflow_action(side)) is not None:
+            st.button(
+                action.label,
+                key="blocks_make_room",
+                help="The context compiler needs so much for what must be in, tags and all.",
+                on_click=apply_control,
+                args=(BUDGET, action.value),
+            )
         if sentence := comparison_sentence(side, compared):
             markup.prose(sentence)
         markup.caption(
             "The context compiler wraps records in tags and divides the budget among kinds, by the sidebar's "
-            "shares. Tagged is what a block costs there."
+            "shares. Tagged is what a block costs there. The strip at the top is of the question's own "
+            "compile, counted by the sidebar's estimator."
         )
         if isinstance(side.blocks, CompiledBlocks):
             _output(side)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from playground.blocks.compile import BlockKind, CompiledBlocks
 from playground.blocks.side_by_side import SideBySide
-from playground.errors import BlockBudgetError
+from playground.errors import BlockBudgetError, ContextBudgetExceededError
 from playground.views.notices import Notice, NoticeAction
 from playground.views.palette import Slot
 from playground.views.words import count, plural, sentence_case
@@ -20,6 +20,8 @@ __all__ = [
     "KindRow",
     "Segment",
     "blocks_view",
+    "context_overflow_action",
+    "forced_blocks",
     "kind_label",
     "overflow_notice",
 ]
@@ -113,20 +115,32 @@ def kind_label(kind: BlockKind) -> str:
     return sentence_case(kind.replace("-", " "))
 
 
+def forced_blocks(side: SideBySide) -> str:
+    """Return what the blocks are called that must be in."""
+    required = any(one.required for one in side.counted)
+    pinned = any(one.id in side.forced and not one.required for one in side.counted)
+    if required and pinned:
+        return "Required and pinned blocks"
+    return "Pinned blocks" if pinned else "Required blocks"
+
+
+def context_overflow_action(side: SideBySide) -> NoticeAction | None:
+    """Return the click that makes room where the context compiler alone has none; ``None`` elsewhere."""
+    error = side.context
+    if isinstance(side.blocks, BlockBudgetError) or not isinstance(error, ContextBudgetExceededError):
+        return None
+    need = error.required_tokens
+    if need > LARGEST_BUDGET:
+        return None
+    return NoticeAction(f"Raise the budget to {count(need)} for the context compiler", BUDGET, need)
+
+
 def overflow_notice(side: SideBySide) -> Notice | None:
     """Return the notice that forced blocks do not fit, with the clicks that mend it; ``None`` when they do."""
     error = side.blocks
     if not isinstance(error, BlockBudgetError):
         return None
     pinned = any(one.id in side.forced and not one.required for one in side.counted)
-    required = any(one.required for one in side.counted)
-    who = (
-        "Required and pinned blocks"
-        if pinned and required
-        else "Pinned blocks"
-        if pinned
-        else "Required blocks"
-    )
     need = error.required_tokens
     # A larger budget than the field takes would be set by nobody.
     actions = (
@@ -134,7 +148,7 @@ def overflow_notice(side: SideBySide) -> Notice | None:
     )
     return Notice(
         "error",
-        f"{who} do not fit",
+        f"{forced_blocks(side)} do not fit",
         (
             ("They need ", False),
             (count(need), True),

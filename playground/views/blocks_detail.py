@@ -8,7 +8,7 @@ from playground.blocks.side_by_side import BudgetNeeded, SideBySide
 from playground.blocks.turns import BlockTurn
 from playground.compiler.values import ContextPackage
 from playground.errors import BlockBudgetError
-from playground.views.blocks import LARGEST_BUDGET, kind_label
+from playground.views.blocks import LARGEST_BUDGET, forced_blocks, kind_label
 from playground.views.blocks_comparison import ComparedBlock
 from playground.views.direction import without_overrides
 from playground.views.explanation import Fact
@@ -25,7 +25,7 @@ class BlockDetail:
     title: str
     slot: Slot
     about: str
-    """``Memory, priority 40``."""
+    """``Memory, priority 40, budget``: kind, priority and outcome."""
     facts: tuple[Fact, ...]
     sentence: Sentence
     context: Sentence
@@ -59,7 +59,7 @@ def block_detail(
     return BlockDetail(
         title=one.title,
         slot=one.slot,
-        about=f"{kind_label(block.kind)}, priority {_number(block.priority)}",
+        about=f"{kind_label(block.kind)}, priority {_number(block.priority)}, {one.outcome}",
         facts=_facts(one, turn),
         sentence=marked(_sentence(one, side, turn)),
         context=_context(one, side),
@@ -86,7 +86,7 @@ def _facts(one: ComparedBlock, turn: BlockTurn | None) -> tuple[Fact, ...]:
         left, short = count(turn.left), count(turn.short_by) if turn.short_by else "fits"
     return (
         place,
-        Fact("Tokens", count(one.block.estimated_tokens), one.outcome),
+        Fact("Tokens", count(one.block.estimated_tokens), ""),
         Fact("Left at its turn", left, "tokens" if turn else ""),
         Fact("Short by", short, "tokens" if turn and turn.short_by else ""),
     )
@@ -97,9 +97,7 @@ def _sentence(one: ComparedBlock, side: SideBySide, turn: BlockTurn | None) -> s
     takes = plural(one.block.estimated_tokens, "token")
     if isinstance(side.blocks, BlockBudgetError):
         must = "It is one of them. " if one.id in side.forced else ""
-        return (
-            f"Required and pinned blocks alone do not fit, so nothing was chosen. {must}It takes **{takes}**."
-        )
+        return f"{forced_blocks(side)} alone do not fit, so nothing was chosen. {must}It takes **{takes}**."
     if turn is None:
         what = "required" if one.block.required else "pinned"
         return f"It is in because it is {what}, whatever its priority; it takes **{takes}**."
@@ -112,7 +110,11 @@ def _sentence(one: ComparedBlock, side: SideBySide, turn: BlockTurn | None) -> s
 
 def _context(one: ComparedBlock, side: SideBySide) -> Sentence:
     if not isinstance(side.context, ContextPackage):
-        return marked("The context compiler made nothing of this budget.")
+        error = side.context
+        return marked(
+            "The context compiler made nothing of it: what must be in needs "
+            f"**{count(error.required_tokens)}**, the budget is **{count(error.available_tokens)}**."
+        )
     tagged = f" It costs **{count(one.tagged)}** there, tags and all." if one.tagged is not None else ""
     verb = "keeps it" if one.selected else "leaves it out"
     return marked(f"The context compiler {verb}: {one.reason}.{tagged}")

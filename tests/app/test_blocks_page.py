@@ -431,7 +431,8 @@ def test_forgetting_lets_go_of_the_tables_of_compiles_and_keeps_ones_own(app: Ap
 def paste(app: AppTest, text: str) -> AppTest:
     if app.selectbox(key="blocks_material").value != "own":
         app.selectbox(key="blocks_material").set_value("own").run()
-    app.text_area(key="blocks_text").set_value(text)
+    (field,) = [one for one in app.text_area if str(one.key).startswith("blocks_text")]
+    field.set_value(text)
     press(app, "Use these blocks")
     return app
 
@@ -548,3 +549,24 @@ def test_a_forgotten_memory_leaves_no_trace_of_its_block_in_the_process() -> Non
     assert secret() not in body(app)
     assert secret() not in repr(app.session_state)
     assert holders() == []
+
+
+def _agrees_with_the_strip(app: AppTest) -> tuple[str, str]:
+    said, strip = words(app), body(app)
+    counts = re.search(r"Selected / excluded.*?<strong[^>]*>(\d+)<small>\D*(\d+)", strip, re.DOTALL)
+    used = re.search(r"Used / budget.*?<strong[^>]*>([\d,]+)<", strip, re.DOTALL)
+    assert counts
+    assert used
+    panel = said[said.index("Context compiler") :]
+    assert f"{counts[1]} in / {counts[2]} out" in panel
+    assert f"{used[1]} of 8,192 tokens" in panel
+    return f"{counts[1]} {counts[2]}", used[1]
+
+
+def test_counted_as_in_the_sidebar_the_context_compiler_says_what_the_strip_says(app: AppTest) -> None:
+    app.selectbox(key="blocks_counted").set_value("as in the sidebar").run()
+    first = _agrees_with_the_strip(app)
+    app.slider(key="rag_share").set_value(1.0).run()
+    second = _agrees_with_the_strip(app)
+    app.slider(key="working_memory_tokens").set_value(0).run()
+    assert len({first, second, _agrees_with_the_strip(app)}) == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -87,8 +88,7 @@ def test_a_raised_budget_lets_a_block_in_a_pin_keeps_it_and_what_must_be_in_can_
     expect(_outcome(page, "memory:calls")).to_have_text("ranked")
     expect(page.get_by_label("Tokens", exact=True)).to_have_value("282")
     assert "blocks_budget=282" in page.url
-    _rows(page).filter(has_text="memory:calls").click()
-    settle(page)
+    expect(_title(page)).to_have_text("memory:calls")  # not the next one that is left out
     page.get_by_role("button", name="Pin", exact=True).click()
     settle(page)
     expect(page.locator(".st-key-blocks_pinned")).to_contain_text("memory:calls")
@@ -254,7 +254,7 @@ def test_ones_own_blocks_come_from_a_file_with_their_budget_and_pins(
     path.write_text(json.dumps({"blocks": rows, "budgetTokens": 30, "pinnedOptionalIds": ["block 0"]}), "utf-8")
     _open(page, server, "own")
     expect(page.locator(".st-key-blocks_results")).to_have_count(0)
-    page.locator(".st-key-blocks_file input[type=file]").set_input_files(path)
+    page.locator("[class*=st-key-blocks_file] input[type=file]").set_input_files(path)
     settle(page)
     page.get_by_role("button", name="Use these blocks").click()
     settle(page)
@@ -267,3 +267,39 @@ def test_ones_own_blocks_come_from_a_file_with_their_budget_and_pins(
     choose(page, "Blocks")
     expect(_included(page)).to_have_text("Included 3 of 6 · 30 of 30 tokens")
     assert "block 0" not in page.url
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_pinned_block_can_be_read_in_either_theme(
+    page: Page, server: str, theme: Literal["light", "dark"]
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    _open(page, server)
+    page.get_by_role("button", name="Pin", exact=True).click()
+    settle(page)
+    chip = page.locator(".st-key-blocks_pinned [data-tag]")
+    text, ground = chip.evaluate(
+        "node => [getComputedStyle(node).color, getComputedStyle(node).backgroundColor]"
+    )
+    assert _brightness(text) != pytest.approx(_brightness(ground), abs=100)
+    page.emulate_media(color_scheme=None)
+
+
+def _brightness(colour: str) -> float:
+    found = [float(part) for part in re.findall(r"[\d.]+", colour)]
+    return sum(found[:3]) / 3
+
+
+def test_a_text_that_was_refused_stays_to_be_mended(page: Page, server: str) -> None:
+    _open(page, server, "own")
+    field = page.locator("[class*=st-key-blocks_text] textarea")
+    field.fill('[{"id": "a", "kind": "memory"')
+    page.get_by_role("button", name="Use these blocks").click()
+    settle(page)
+    expect(page.locator(".cp-note").filter(has_text="cannot be read")).to_have_count(1)
+    expect(field).to_have_value('[{"id": "a", "kind": "memory"')
+    field.fill('[{"id": "a", "kind": "memory", "content": "x"}]')
+    page.get_by_role("button", name="Use these blocks").click()
+    settle(page)
+    expect(_included(page)).to_have_text(re.compile("Included 1 of 1"))
+    expect(field).to_have_value("")

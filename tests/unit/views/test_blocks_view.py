@@ -12,7 +12,14 @@ from playground.blocks.side_by_side import BudgetNeeded, SideBySide, compile_sid
 from playground.blocks.turns import block_turn
 from playground.charts import blocks as blocks_chart
 from playground.compiler.values import ContextPackage
-from playground.views.blocks import KIND_SLOTS, blocks_view, kind_label, overflow_notice
+from playground.errors import ContextBudgetExceededError
+from playground.views.blocks import (
+    KIND_SLOTS,
+    blocks_view,
+    context_overflow_action,
+    kind_label,
+    overflow_notice,
+)
 from playground.views.blocks_comparison import (
     ComparedBlock,
     ShownBlocks,
@@ -245,7 +252,7 @@ def test_a_block_left_out_says_what_was_missing_and_which_budget_lets_it_in() ->
         ("Rank", "3"), ("Tokens", "10"), ("Left at its turn", "5"), ("Short by", "5"),
     ]  # fmt: skip
     assert (view.raise_to, view.pin) == (80, "Pin")
-    assert view.about == "Memory, priority 2"
+    assert view.about == "Memory, priority 2, budget"
     assert (
         plain(detail("fact", side(71), 71).sentence) == "It takes 10 tokens; 1 was left at its turn: 9 short."
     )
@@ -273,7 +280,9 @@ def test_where_nothing_could_be_chosen_the_block_says_so_and_a_budget_is_still_n
     note = detail("note", found, 9)
     assert "so nothing was chosen. It takes" in plain(note.sentence)
     assert (note.raise_to, note.raise_label) == (30, "Raise the budget to 30")
-    assert plain(note.context) == "The context compiler made nothing of this budget."
+    assert plain(note.context) == (
+        "The context compiler made nothing of it: what must be in needs 98, the budget is 9."
+    )
 
 
 def test_a_budget_that_is_not_the_smallest_says_so_and_one_beyond_the_field_is_not_offered() -> None:
@@ -287,6 +296,18 @@ def test_a_budget_that_is_not_the_smallest_says_so_and_one_beyond_the_field_is_n
 
     assert offered(BudgetNeeded(900, exact=False)) == (900, "Raise the budget to 900, which surely suffices")
     assert offered(BudgetNeeded(10_000_001)) == (None, "")
+
+
+def test_where_the_context_compiler_alone_has_no_room_one_click_makes_it() -> None:
+    tight = side(40)
+    assert isinstance(tight.blocks, CompiledBlocks)
+    action = context_overflow_action(tight)
+    assert action is not None
+    assert isinstance(tight.context, ContextBudgetExceededError)
+    assert action.value == tight.context.required_tokens
+    assert isinstance(side(int(action.value)).context, ContextPackage)
+    assert context_overflow_action(side(9)) is None  # the notice of the block compiler has the clicks
+    assert context_overflow_action(side(400)) is None
 
 
 def test_required_blocks_beyond_the_field_offer_no_budget() -> None:
@@ -310,7 +331,7 @@ def test_hostile_fields_stay_texts_and_turn_no_order_around() -> None:
     assert view.text == HOSTILE
     assert all("\u202e" not in said for _, said in view.more)
     assert dict(view.more)["Id"] == HOSTILE.replace("\u202e", "\ufffd")
-    assert view.about == "Memory, priority −2.5"
+    assert view.about == "Memory, priority −2.5, ranked"
 
 
 def test_no_line_of_a_message_can_pass_for_the_head_of_another() -> None:
