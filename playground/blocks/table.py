@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from numbers import Real
@@ -67,7 +66,8 @@ def _block(row: object, number: int) -> ContextBlock:
 def _is_empty(field: str, cell: object) -> bool:
     if isinstance(cell, str):
         return not cell and field != "content"  # a text may be empty, and must not be missing
-    return cell is None or (isinstance(cell, Real) and math.isnan(cell)) or type(cell).__name__ in _MISSING
+    # Only NaN differs from itself.
+    return cell is None or type(cell).__name__ in _MISSING or (isinstance(cell, Real) and cell != cell)  # noqa: PLR0124
 
 
 def _read(field: str, cell: Any) -> Any:
