@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from playground.concurrency import in_thread
+from playground.durable import flush_folder
 from playground.errors import InvalidInputError, StoreError
 from playground.preparation.results import SessionSummary
 from playground.preparation.stored_session import (
@@ -126,7 +127,7 @@ class FileContextStorage:
                 with suppress(OSError):
                     unfinished.unlink(missing_ok=True)
                 raise
-            self._flush_folder()
+            flush_folder(self.folder)
 
     def _delete(self, paths: Sequence[Path]) -> bool:
         with _told(paths[0]):
@@ -137,7 +138,7 @@ class FileContextStorage:
             for left in self.folder.glob(f".{paths[0].stem}-*{_UNFINISHED}"):
                 left.unlink(missing_ok=True)
             if there:
-                self._flush_folder()
+                flush_folder(self.folder)
         return bool(there)
 
     def _list(self) -> tuple[SessionSummary, ...]:
@@ -172,16 +173,7 @@ class FileContextStorage:
             finally:
                 os.close(descriptor)
             if new:
-                self._flush_folder()
-
-    def _flush_folder(self) -> None:
-        """Put names on disk, too; Windows does that by itself."""
-        if sys.platform != "win32":
-            descriptor = os.open(self.folder, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+                flush_folder(self.folder)
 
 
 def _text(path: Path, torn: bool = False) -> str | None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from playground.durable import flush_folder
 from playground.errors import InvalidInputError, StoreError
 from playground.escaping import replace_surrogates
 from playground.preparation.estimation import PreparationEstimator
@@ -174,20 +175,10 @@ def _replace(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)
-        _flush_folder(path.parent)
+        flush_folder(path.parent)
     except OSError as error:
         if name is not None:
             Path(name).unlink(missing_ok=True)
         raise StoreError(
             f"The instructions in {path.name} cannot be written: {error.strerror}.", store=path.name
         ) from None
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return  # other systems cannot open a folder
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

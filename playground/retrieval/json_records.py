@@ -25,6 +25,7 @@ __all__ = [
     "check_depth",
     "check_values",
     "finite_json",
+    "is_json_lines",
     "looks_like_records",
     "parse_json",
     "read_json_records",
@@ -119,6 +120,18 @@ def parse_json(name: str, text: str, where: str = "", *, remedy: str = _MAY_BE_T
             remedy=remedy,
             name=name,
         ) from None
+
+
+def is_json_lines(text: str) -> bool:
+    """Whether the first line is JSON by itself and others follow. O(characters of that line)."""
+    first, _, rest = text.lstrip().partition("\n")
+    if not rest.strip():
+        return False
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def finite_json(text: str) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from playground.errors import DocumentError
-from playground.retrieval.json_records import check_values, parse_json
+from playground.retrieval.json_records import check_values, is_json_lines, parse_json
 
 __all__ = ["NO_CHAT_LOG", "ChatEntry", "called", "chat_entries"]
 
@@ -67,7 +66,7 @@ def _items(name: str, text: str) -> list[tuple[str, Any]]:
     """Return the values of JSON Lines, the items of a list, or the one value there is; each with its place."""
     text = text.lstrip("\ufeff")
     check_values(called(name), text)
-    if _is_lines(text):
+    if is_json_lines(text):
         # Only line feeds end a line of JSON Lines; U+2028 and its like may stand inside a string.
         numbered = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))
         return [(f"line {number}", _parse(name, line, f"line {number}: ")) for number, line in numbered if line]
@@ -76,17 +75,6 @@ def _items(name: str, text: str) -> list[tuple[str, Any]]:
         return [("", value)]
     kind = "message" if value and _is_message(value[0]) else "chat"
     return [(f"{kind} {number}", item) for number, item in enumerate(value, 1)]
-
-
-def _is_lines(text: str) -> bool:
-    first, _, rest = text.lstrip().partition("\n")
-    if not rest.strip():
-        return False
-    try:
-        json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _parse(name: str, text: str, where: str = "") -> Any:

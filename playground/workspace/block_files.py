@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,13 @@ from typing import Any
 from playground.blocks import ContextBlock, blocks_from_table
 from playground.errors import DocumentError
 from playground.retrieval.decoding import decode
-from playground.retrieval.json_records import RECORD_LIMIT, check_depth, check_values, parse_json
+from playground.retrieval.json_records import (
+    RECORD_LIMIT,
+    check_depth,
+    check_values,
+    is_json_lines,
+    parse_json,
+)
 from playground.values import shown
 
 __all__ = ["BlockFile", "blocks_from_file"]
@@ -86,7 +91,9 @@ def blocks_from_file(name: str, data: bytes, *, ending: str = "") -> BlockFile:
 
 def _from_json(name: str, text: str, warnings: list[str]) -> BlockFile:
     check_values(name, text)
-    value = _lines(name, text) if _is_lines(text) else _parsed(name, text)
+    # A line of its own is a block, an object; a list is all there is.
+    lines = text.lstrip().startswith("{") and is_json_lines(text)
+    value = _lines(name, text) if lines else _parsed(name, text)
     fields: dict[str, Any] = {"blocks": value}
     if isinstance(value, dict):
         if "blocks" in value:
@@ -108,17 +115,6 @@ def _from_json(name: str, text: str, warnings: list[str]) -> BlockFile:
         pinned_optional_ids=tuple(_list(name, {"pinned_optional_ids": [], **fields}, "pinned_optional_ids")),
         warnings=tuple(warnings),
     )
-
-
-def _is_lines(text: str) -> bool:
-    first, _, rest = text.lstrip().partition("\n")
-    if not first.startswith("{") or not rest.strip():
-        return False
-    try:
-        json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _lines(name: str, text: str) -> list[Any]:

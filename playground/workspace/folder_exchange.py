@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from playground.durable import flush_folder
 from playground.errors import PlaygroundError, ProjectError
 from playground.workspace.folder_lock import WAIT_SECONDS, let_go, locked, take_turn
 
@@ -88,7 +89,7 @@ def swap_folder(target: Path, prepare: Callable[[Path], _Value]) -> _Value:
         if target.exists():
             target.rename(work / "old")
         (work / "new").rename(target)
-        _flush_folder(target.parent)
+        flush_folder(target.parent)
     return value
 
 
@@ -100,7 +101,7 @@ def remove_folder(target: Path) -> None:
     """
     with _working(target) as work:
         target.rename(work / "gone")
-        _flush_folder(target.parent)
+        flush_folder(target.parent)
 
 
 def tidy(target: Path) -> None:
@@ -236,14 +237,4 @@ def _finish(work: Path, target: Path) -> None:
 def _flush_folders(top: Path) -> None:
     """Flush the names in a folder and in all below it; whoever wrote a file has flushed its content."""
     for folder, _, _ in os.walk(top, topdown=False):
-        _flush_folder(Path(folder))
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return  # other systems cannot open a folder
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        flush_folder(Path(folder))
