@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playground.errors import InvalidInputError
+from playground.preparation.item_counting import NATIVE_OUTPUTS
 from playground.preparation.items import Item, Json, Namespace
 from playground.preparation.listing import shortened
 from playground.preparation.memory_entries import DESCRIPTION_LENGTH, byte_size, value_json
@@ -107,7 +108,7 @@ def result_value(source: Mapping[str, Any]) -> Any:
     A message's result is its content as it stands, or an object of content, images and error where it has any
     of these two; a native output is its output.
     """
-    if "call_id" in source:
+    if source.get("type") in NATIVE_OUTPUTS:
         return source.get("output")
     extra = {
         name: source[name]

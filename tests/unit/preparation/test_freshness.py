@@ -70,25 +70,6 @@ def test_continued_churn_is_told_after_two_attempts(name: str) -> None:
     assert context.last_preparation is not None
 
 
-def test_a_host_message_during_rendering_is_in_the_request() -> None:
-    """8.2, 27."""
-    context, plugin = stubbed()[0], ScriptedPlugin()
-    context.register_plugin(plugin)
-
-    async def run() -> Any:
-        gate = asyncio.Event()
-        plugin.at_content = gate.wait  # type: ignore[assignment]
-        preparing = asyncio.create_task(context.prepare())
-        await asyncio.sleep(0)
-        context.add_user_message("Meanwhile")
-        gate.set()
-        return await preparing
-
-    prepared = asyncio.run(run())
-    assert prepared.input[-1]["content"][0]["text"] == "Meanwhile"
-    assert (plugin.renderings, len(plugin.snapshots)) == (2, 1)
-
-
 def test_tools_that_change_the_conversation_get_no_other_treatment() -> None:
     """7.2, 8.2: get_tools must not, and is caught."""
     context, _ = stubbed()

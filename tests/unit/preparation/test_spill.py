@@ -54,7 +54,9 @@ def test_14_the_inventory_holds_every_result_of_the_group() -> None:
         (result("a", "x", __images=[], error=None), "x"),
         ({"type": "tool_result", "tool_use_id": "a", "error": "failed"}, {"error": "failed"}),
         ({"type": "tool_result", "tool_use_id": "a"}, None),
+        ({**result("a", "x"), "call_id": "stray", "output": "y"}, "x"),
         (native("a", [1]), [1]),
+        ({**native("a", [1]), "tool_use_id": "stray"}, [1]),
     ],
 )
 def test_14_a_plain_result_is_its_content_and_any_other_says_what_came_with_it(

@@ -197,6 +197,7 @@ def test_27_13_a_failing_hook_is_logged_and_called_once(late: bool, caplog: pyte
 
 
 def test_27_14_a_message_during_rendering_is_rendered_in_a_second_attempt() -> None:
+    """8.2 too."""
     context, _ = stubbed()
     plugin = ScriptedPlugin()
     context.register_plugin(plugin)
