@@ -10,7 +10,7 @@ import streamlit as st
 from playground.app.blocks_material import Material, Rows, rows_digest
 from playground.app.caches import material_cache
 from playground.app.controls import Settings
-from playground.blocks.compile import CompiledBlocks, compile_blocks
+from playground.blocks.compile import count_blocks
 from playground.blocks.side_by_side import (
     BudgetNeeded,
     Origin,
@@ -23,7 +23,6 @@ from playground.compiler.budget import DEFAULT_CONTEXT_BUDGET, ContextShares
 from playground.models import find_model
 from playground.tokenizers import load_tokenizer, tokenizer_estimator
 from playground.tokens import TokenEstimator
-from playground.values import LARGEST_WHOLE_NUMBER
 from playground.views.blocks_table import TableRow, blocks_of
 
 __all__ = ["Table", "all_tokens", "counter_name", "needed_budget", "sides", "table_of"]
@@ -53,7 +52,7 @@ def counter_name(sidebar: bool) -> str:
 
 def all_tokens(table: Table, counter: str) -> int:
     """Return what all blocks of a table cost together, in tokens."""
-    return _counted(table.digest, counter, table.rows).estimated_tokens
+    return _total(table.digest, counter, table.rows)
 
 
 def sides(
@@ -78,7 +77,7 @@ def sides(
     context = settings.budget if settings else DEFAULT_CONTEXT_BUDGET
     return _sides(
         table.digest,
-        material.name if material.origin else "",
+        material.origin_key,
         budget,
         tuple(pins),
         counter,
@@ -100,7 +99,7 @@ def needed_budget(
 @material_cache(64)
 def _sides(
     digest: str,  # noqa: ARG001  # what the rows follow from
-    came_from: str,  # noqa: ARG001  # the same of the origin
+    origin_key: str,  # noqa: ARG001  # what the origin follows from
     budget: int,
     pins: tuple[str, ...],
     counter: str,
@@ -122,8 +121,8 @@ def _sides(
 
 
 @material_cache(16)
-def _counted(digest: str, counter: str, _rows: Sequence[TableRow]) -> CompiledBlocks:  # noqa: ARG001
-    return compile_blocks(blocks_of(_rows), budget_tokens=LARGEST_WHOLE_NUMBER, estimator=_estimator(counter))
+def _total(digest: str, counter: str, _rows: Sequence[TableRow]) -> int:  # noqa: ARG001
+    return sum(one.estimated_tokens for one in count_blocks(blocks_of(_rows), _estimator(counter)))
 
 
 @material_cache(64)

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import streamlit as st
 
+from playground.app import markup
 from playground.views.blocks import BlocksView
 from playground.views.blocks_comparison import CompilerTotals
 from playground.views.blocks_detail import BlockDetail
-from playground.views.words import Sentence
 
-__all__ = ["detail_head", "detail_text", "result_bar", "totals"]
+__all__ = ["detail_text", "result_bar", "totals"]
 
 
 def result_bar(view: BlocksView) -> None:
@@ -29,18 +29,10 @@ def totals(found: Iterable[CompilerTotals]) -> None:
     """Show what each compiler kept, side by side."""
     cells = "".join(
         f"<div><span>{_text(one.name)}</span><strong>{_text(one.value)}<small>{_text(one.rest)}</small></strong>"
-        f'<em class="cp-note-line">{_sentence(one.note)}</em></div>'
+        f'<em class="cp-note-line">{markup.sentence_html(one.note)}</em></div>'
         for one in found
     )
     st.html(f'<div class="cp-strip cp-totals">{cells}</div>')
-
-
-def detail_head(view: BlockDetail) -> None:
-    """Show a block's colour, title and kind."""
-    st.html(
-        f'<p class="cp-record"><u class="cp-dot cp-{view.slot}"></u><b title="{_text(view.title)}">'
-        f"{_text(view.title)}</b><span>{_text(view.about)}</span></p>"
-    )
 
 
 def detail_text(view: BlockDetail) -> None:
@@ -51,10 +43,6 @@ def detail_text(view: BlockDetail) -> None:
         '<div class="cp-block-text"><p role="region" aria-label="Text of the block" tabindex="0">'
         f"{text}</p><dl>{fields}</dl></div>"
     )
-
-
-def _sentence(sentence: Sentence) -> str:
-    return "".join(f"<b>{_text(text)}</b>" if bold else _text(text) for text, bold in sentence)
 
 
 def _text(text: str) -> str:

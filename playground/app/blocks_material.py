@@ -62,6 +62,8 @@ class Material:
     keys: Mapping[str, str]
     """The same blocks' keys, by which they are marked on every page."""
     origin: Origin | None = None
+    origin_key: str = ""
+    """What the origin follows from."""
 
     def title(self, block_id: str) -> str:
         """Return what people call a block."""
@@ -137,6 +139,7 @@ def _of_compile(found: Compiled, settings: Settings) -> Material:
         titles=titles,
         keys=keys,
         origin=origin,
+        origin_key=repr(key),
     )
 
 

@@ -167,7 +167,7 @@ def detail_panel(view: BlockDetail, block_id: str, *, on_pick: Callable[[str], N
         toggle_pin(block_id)
 
     with st.container(key="panel_block"):
-        blocks_markup.detail_head(view)
+        markup.record_head(view.slot, view.title, view.about)
         explain_markup.facts(view.facts)
         markup.prose(view.sentence)
         markup.prose(view.context)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from playground.app.markup import sentence_html
 from playground.views.data import DataTile
 from playground.views.words import Sentence
 
@@ -23,8 +24,7 @@ def project_text(title: str, description: str, name: str) -> None:
 
 def question(sentence: Sentence) -> None:
     """Ask before something goes for good."""
-    told = "".join(f"<b>{html.escape(text)}</b>" if bold else html.escape(text) for text, bold in sentence)
-    st.html(f'<p class="cp-question">{told}</p>')
+    st.html(f'<p class="cp-question">{sentence_html(sentence)}</p>')
 
 
 def tiles(view: Sequence[DataTile]) -> None:

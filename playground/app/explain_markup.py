@@ -10,17 +10,9 @@ import streamlit as st
 from playground.views.explanation import BeforeRow, ExplanationView, Fact, TurnRow
 from playground.views.explanation_changes import ChangeRow
 
-__all__ = ["before", "changes", "facts", "record_head", "turns"]
+__all__ = ["before", "changes", "facts", "turns"]
 
 BEFORE_SHOWN = 6  # rows before the fold
-
-
-def record_head(view: ExplanationView) -> None:
-    """Show the record's colour, title and origin."""
-    st.html(
-        f'<p class="cp-record"><u class="cp-dot cp-{view.slot}"></u><b title="{_text(view.title)}">'
-        f"{_text(view.title)}</b><span>{_text(view.source)}</span></p>"
-    )
 
 
 def facts(found: Sequence[Fact]) -> None:

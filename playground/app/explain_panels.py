@@ -79,7 +79,7 @@ def explanation_panel(found: Compiled, settings: Settings) -> None:
         return
     view = explained(settings, found, number)
     with st.container(key="panel_explanation"):
-        explain_markup.record_head(view)
+        markup.record_head(view.slot, view.title, view.source)
         explain_markup.facts(view.facts)
         markup.prose(view.sentence)
         explain_markup.turns(view.turns)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from playground.views.binding import BindingRow, BindingView
 from playground.views.notices import Notice
+from playground.views.palette import Slot
 from playground.views.strip import StripCell, StripView
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "knob_table",
     "notice_text",
     "prose",
+    "record_head",
+    "sentence_html",
     "slider_values",
     "strip",
     "timing",
@@ -55,12 +58,12 @@ def timing(text: str) -> None:
 
 def prose(sentence: Sentence) -> None:
     """Show a sentence with its numbers in bold."""
-    st.html(f'<p class="cp-prose">{_sentence(sentence)}</p>')
+    st.html(f'<p class="cp-prose">{sentence_html(sentence)}</p>')
 
 
 def notice_text(notice: Notice) -> None:
     """Show a notice's title and sentence."""
-    st.html(f'<p class="cp-note"><strong>{_text(notice.title)}</strong>{_sentence(notice.sentence)}</p>')
+    st.html(f'<p class="cp-note"><strong>{_text(notice.title)}</strong>{sentence_html(notice.sentence)}</p>')
 
 
 def knob_table(view: BindingView) -> None:
@@ -99,6 +102,19 @@ def caption(text: str) -> None:
     st.html(f'<p class="cp-caption">{_text(text)}</p>')
 
 
+def record_head(slot: Slot, title: str, about: str) -> None:
+    """Show what one panel is about: its colour, its title, and where it belongs."""
+    st.html(
+        f'<p class="cp-record"><u class="cp-dot cp-{slot}"></u><b title="{_text(title)}">'
+        f"{_text(title)}</b><span>{_text(about)}</span></p>"
+    )
+
+
+def sentence_html(sentence: Sentence) -> str:
+    """Return a sentence as HTML, escaped, with its numbers in bold."""
+    return "".join(f"<b>{_text(text)}</b>" if bold else _text(text) for text, bold in sentence)
+
+
 def _knobs(rows: str, heads: str = "") -> str:
     head = f"<thead>{heads}</thead>" if heads else ""
     return f'<table class="cp-knobs">{head}<tbody>{rows}</tbody></table>'
@@ -131,10 +147,6 @@ def _cell(cell: StripCell, bar: str) -> str:
         f'<span class="cp-short">{_text(cell.short_label)}</span>'
     )
     return f"<div>{labels}<strong{mark}>{_text(cell.value)}{rest}{over}</strong>{note}</div>"
-
-
-def _sentence(sentence: Sentence) -> str:
-    return "".join(f"<b>{_text(text)}</b>" if bold else _text(text) for text, bold in sentence)
 
 
 def _text(text: str) -> str:

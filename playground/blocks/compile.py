@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import compress
 from numbers import Real
-from operator import attrgetter, not_
+from operator import not_
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 from playground.errors import BlockBudgetError, InvalidInputError
@@ -41,6 +41,7 @@ __all__ = [
     "count_blocks",
     "estimate_serialized_tokens",
     "select_blocks",
+    "walk_order",
 ]
 
 BlockKind = Literal[
@@ -307,19 +308,17 @@ def select_blocks(
         BlockBudgetError: When the forced blocks alone cost more than the budget.
     """
     tokens = [block.estimated_tokens for block in counted]
-    listed = [block.block for block in counted]
-    chosen = [block.required or block.id in pinned for block in listed]
-    optional = [place for place, forced in enumerate(chosen) if not forced]
-    required_tokens = sum(tokens) - sum(map(tokens.__getitem__, optional))
+    walk = walk_order(counted, pinned)
+    required_tokens = sum(tokens) - sum(map(tokens.__getitem__, walk))
     if required_tokens > budget_tokens:
         raise BlockBudgetError(required_tokens=required_tokens, budget_tokens=budget_tokens)
     remaining = budget_tokens - required_tokens
-    # A reversed sort is stable too: equal priorities stay in input order.
-    priorities = list(map(attrgetter("priority"), listed))
-    for place in sorted(optional, key=priorities.__getitem__, reverse=True):
+    chosen = [True] * len(counted)
+    for place in walk:
         if tokens[place] <= remaining:
-            chosen[place] = True
             remaining -= tokens[place]
+        else:
+            chosen[place] = False
     return CompiledBlocks(
         included=tuple(compress(counted, chosen)),
         omitted=tuple(compress(counted, map(not_, chosen))),
@@ -327,6 +326,20 @@ def select_blocks(
         estimated_tokens=budget_tokens - remaining,
         budget_tokens=budget_tokens,
     )
+
+
+def walk_order(counted: Sequence[CountedBlock], forced: Collection[str] = ()) -> list[int]:
+    """Return the places of the optional blocks in the order in which they are considered. O(n log n).
+
+    Args:
+        counted: All blocks, in input order.
+        forced: Ids of blocks that are in anyway; required ones need not be among them.
+    """
+    blocks = [one.block for one in counted]
+    optional = [place for place, block in enumerate(blocks) if not (block.required or block.id in forced)]
+    priorities = [block.priority for block in blocks]
+    # A reversed sort is stable too: equal priorities stay in input order.
+    return sorted(optional, key=priorities.__getitem__, reverse=True)
 
 
 def estimate_serialized_tokens(value: Any, estimator: Estimator | None = None, framing_tokens: int = 0) -> int:

@@ -13,6 +13,7 @@ from playground.blocks.compile import (
     checked_pins,
     count_blocks,
     select_blocks,
+    walk_order,
 )
 from playground.blocks.material import ContextMaterial, material_from_blocks
 from playground.blocks.package import package_records
@@ -168,7 +169,7 @@ def smallest_budget(
     budget = max(above, needed)
     if block_id in must:
         return BudgetNeeded(budget)
-    walk = sorted((one for one in blocks if one.id not in must), key=lambda one: one.priority, reverse=True)
+    walk = [blocks[place] for place in walk_order(blocks, must)]
     place = next((place for place, one in enumerate(walk) if one.id == block_id), None)
     if place is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from playground.blocks.compile import CountedBlock
+from playground.blocks.compile import CountedBlock, walk_order
 
 __all__ = ["BlockTurn", "block_turn"]
 
@@ -42,7 +42,7 @@ def block_turn(
         The turn; ``None`` for a forced block, for the id of none, and where the forced ones do not fit.
     """
     left = budget_tokens - sum(one.estimated_tokens for one in blocks if one.id in forced)
-    walk = sorted((one for one in blocks if one.id not in forced), key=lambda one: one.priority, reverse=True)
+    walk = [blocks[place] for place in walk_order(blocks, forced)]
     if left < 0:
         return None
     for rank, one in enumerate(walk, start=1):

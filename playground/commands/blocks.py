@@ -119,6 +119,7 @@ def _table(compiled: CompiledBlocks, blocks: Iterable[ContextBlock], pinned: fro
     """Return one row a block, in input order, with why it is in or out."""
     from rich.text import Text  # noqa: PLC0415  # rich is for people only
 
+    from playground.views.blocks import block_outcome  # noqa: PLC0415
     from playground.views.words import shortened  # noqa: PLC0415
 
     included = {counted.id for counted in compiled.included}
@@ -132,19 +133,10 @@ def _table(compiled: CompiledBlocks, blocks: Iterable[ContextBlock], pinned: fro
             block.kind,
             f"{block.priority:.12g}",
             f"{tokens[block.id]:,}",
-            _reason(block, included=block.id in included, pinned=block.id in pinned),
+            block_outcome(block, included=block.id in included, pinned=block.id in pinned),
             style=None if block.id in included else "dim",
         )
     return table
-
-
-def _reason(block: ContextBlock, *, included: bool, pinned: bool) -> str:
-    """Return the word that manifests use; pinned ones are the block compiler's alone."""
-    if block.required:
-        return "mandatory"
-    if pinned:
-        return "pinned"
-    return "ranked" if included else "budget"
 
 
 def _stats(compiled: CompiledBlocks) -> Table:

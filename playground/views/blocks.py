@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from playground.blocks.compile import BlockKind, CompiledBlocks
+from playground.blocks.compile import BlockKind, CompiledBlocks, ContextBlock
 from playground.blocks.side_by_side import SideBySide
 from playground.errors import BlockBudgetError, ContextBudgetExceededError
 from playground.views.notices import Notice, NoticeAction
@@ -19,6 +19,7 @@ __all__ = [
     "BlocksView",
     "KindRow",
     "Segment",
+    "block_outcome",
     "blocks_view",
     "context_overflow_action",
     "forced_blocks",
@@ -108,6 +109,15 @@ def blocks_view(compiled: CompiledBlocks, *, forced: frozenset[str]) -> BlocksVi
             for row in compiled.block_stats
         ),
     )
+
+
+def block_outcome(block: ContextBlock, *, included: bool, pinned: bool) -> str:
+    """Return why a block is in or out, in the words of manifests; ``pinned`` is the block compiler's alone."""
+    if block.required:
+        return "mandatory"
+    if pinned:
+        return "pinned"
+    return "ranked" if included else "budget"
 
 
 def kind_label(kind: BlockKind) -> str:

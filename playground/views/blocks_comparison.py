@@ -14,7 +14,7 @@ from playground.blocks.side_by_side import SideBySide
 from playground.compiler.manifest import ManifestEntry
 from playground.compiler.values import ContextPackage
 from playground.errors import BlockBudgetError, ContextBudgetExceededError
-from playground.views.blocks import KIND_SLOTS, kind_label
+from playground.views.blocks import KIND_SLOTS, block_outcome, kind_label
 from playground.views.palette import Slot
 from playground.views.words import Sentence, count, marked, plural
 
@@ -165,12 +165,9 @@ def _compared(
     titles: Mapping[str, str],
 ) -> ComparedBlock:
     forced = one.id in side.forced
-    if forced:  # where they do not fit, these are the ones
-        outcome = "mandatory" if one.required else "pinned"
-    elif isinstance(side.blocks, CompiledBlocks):
-        outcome = "ranked" if included else "budget"
-    else:
-        outcome = _NOT_MADE
+    # Where forced blocks do not fit, nothing else has an outcome, and these are the ones.
+    known = forced or isinstance(side.blocks, CompiledBlocks)
+    outcome = block_outcome(one.block, included=included, pinned=forced) if known else _NOT_MADE
     return ComparedBlock(
         block=one,
         title=titles[one.id],
