@@ -6,11 +6,13 @@ and the date line, stands as ``system_overhead``.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
 from playground.errors import ContextOverflowError, OverflowBudget
+from playground.escaping import replace_surrogates
 from playground.values import RecordedValue
 
 __all__ = ["BudgetBreakdown", "PreparationBudget", "make_budget", "overflow"]
@@ -105,6 +107,19 @@ class PreparationBudget(RecordedValue):
     def content_used(self) -> int:
         """What counts against the content capacity, in tokens: system, separate instructions and all items."""
         return self.total_used - self.tools_tokens
+
+    def _repr_html_(self) -> str:
+        parts = {name: tokens for name, tokens in self.breakdown.flat().items() if tokens}
+        rows = "".join(
+            f"<tr><td>{html.escape(replace_surrogates(name))}</td>"
+            f"<td style='text-align:right'>{tokens:,}</td></tr>"
+            for name, tokens in parts.items()
+        )
+        head = f"{self.total_used:,} of {self.limit:,} tokens, {self.utilization_percent:.0f} %"
+        return (
+            f"<p><b>{head}</b></p><table><thead><tr><th>part</th><th>tokens</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
+        )
 
 
 def make_budget(

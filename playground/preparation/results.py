@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from playground.errors import InvalidInputError
+from playground.escaping import replace_surrogates
 from playground.preparation.budget import PreparationBudget
 from playground.preparation.items import Json, detached
 from playground.values import RecordedValue, shown
@@ -112,6 +114,11 @@ class PreparedContext:
     compaction_log: tuple[str, ...]
     tools: list[Json]
 
+    def _repr_html_(self) -> str:
+        log = "".join(f"<li>{html.escape(replace_surrogates(line))}</li>" for line in self.compaction_log)
+        head = f"<p>{len(self.input):,} items, {len(self.tools):,} tools</p>"
+        return head + self.budget._repr_html_() + (f"<ul>{log}</ul>" if log else "")
+
 
 class ContextPreparation(RecordedValue):
     """Diagnostics of the last request that was prepared; lives no longer than its process."""
@@ -128,6 +135,9 @@ class ContextPreparation(RecordedValue):
     """What a provider's own compaction did, if it was used."""
     selection: Any = None
     """What selected views cost, if there were any."""
+
+    def _repr_html_(self) -> str:
+        return f"<p>revision {self.revision:,}</p>{self.budget._repr_html_()}"
 
 
 @dataclass(frozen=True, slots=True)

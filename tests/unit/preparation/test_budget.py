@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from playground.errors import InvalidInputError
 from playground.preparation.budget import BudgetBreakdown, PreparationBudget, make_budget, overflow
+from playground.preparation.results import ContextPreparation, PreparedContext
 
 PARTS = {
     "system_prompt": 3, "persistent_instructions": 5, "plugin_instructions": 7,
@@ -100,3 +101,20 @@ def test_24_an_overflow_tells_sizes_log_and_the_largest_parts() -> None:
 def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="other"):
         BudgetBreakdown.parse({"other": 1})
+
+
+def test_a_notebook_shows_a_request_as_parts_with_names_escaped() -> None:
+    breakdown = BudgetBreakdown(plugin_contents={"<b>\ud800": 7}, conversation=1_200)
+    made = make_budget(max_tokens=2_100, response_reserve=100, system_tokens=9, breakdown=breakdown)
+    page = made._repr_html_()
+    page.encode()
+    assert "<b>1,209 of 2,000 tokens, 60 %</b>" in page
+    assert "plugin:&lt;b&gt;\ufffd</td>" in page
+    assert "systemOverhead" in page
+    assert "responseFormat" not in page
+    prepared = PreparedContext([], made, compacted=True, compaction_log=("moved <i>x</i>",), tools=[])
+    assert page in prepared._repr_html_()
+    assert "<li>moved &lt;i&gt;x&lt;/i&gt;</li>" in prepared._repr_html_()
+    assert (
+        ContextPreparation(revision=3, prepared_at=0, budget=made)._repr_html_().startswith("<p>revision 3</p>")
+    )
