@@ -163,10 +163,10 @@ class OfflineProvider:
     """Plays a model: answers that were written beforehand, one a call."""
 
     def __init__(self, *answers):
-        self.answers, self.calls = list(answers), 0
+        self.answers, self.requests = list(answers), []
 
     def complete(self, request):
-        self.calls += 1
+        self.requests.append(request)
         return self.answers.pop(0)
 
 
@@ -186,7 +186,7 @@ async def priced(provider, window):
     )
     try:
         agent.add_user_message("What does a rushed card cost?")
-        prepared = await agent.prepare(get_request_options=lambda tools: {"response_format": FORMAT})
+        prepared = await agent.prepare(get_request_options=lambda _: {"response_format": FORMAT})
         request = {"model": agent.model, "input": prepared.input, "response_format": FORMAT}
         agent.validate_request_budget(request)
         answer = provider.complete(request)
@@ -206,9 +206,9 @@ async def priced(provider, window):
 
 
 fitting = OfflineProvider("Fifteen euros.", '{"euros": 15}')
-print(await priced(fitting, 600), "| calls:", fitting.calls)
+print(await priced(fitting, 600), "| calls:", len(fitting.requests))
 oversized = OfflineProvider("Fifteen euros, that is to say. " * 60, '{"euros": 15}')
-print(await priced(oversized, 600), "| calls:", oversized.calls)
+print(await priced(oversized, 600), "| calls:", len(oversized.requests))
 
 # %% [markdown]
 # ## What does not fit
