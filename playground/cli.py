@@ -89,7 +89,3 @@ def start(
             remedy="Take it over under a name first: playground import NAME FOLDER.",
         )
     launch(port=port, project=project, open_browser=not no_browser)
-
-
-if __name__ == "__main__":
-    main()

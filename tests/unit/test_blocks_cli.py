@@ -567,7 +567,7 @@ def test_messages_quote_hostile_texts_harmlessly(tmp_path: Path, capsys: Capture
 
 
 def in_process(*arguments: str, seed: str = "0", **options: Any) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "playground.cli", "blocks", *arguments]
+    command = [sys.executable, "-m", "playground", "blocks", *arguments]
     env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"}
     return subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, **options)
 

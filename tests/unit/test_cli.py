@@ -235,7 +235,7 @@ def test_piped_xml_is_exact(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
 
 
 def in_process(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "playground.cli", "compile", *arguments]
+    command = [sys.executable, "-m", "playground", "compile", *arguments]
     return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, **options)
 
 
@@ -312,7 +312,7 @@ def test_help_names_the_commands_and_ends_with_zero(capsys: pytest.CaptureFixtur
 
 
 def test_a_reader_that_stops_early_is_no_error() -> None:
-    command = f"{sys.executable} -m playground.cli compile --project deploy-demo --json | true"
+    command = f"{sys.executable} -m playground compile --project deploy-demo --json | true"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stderr == ""
 
@@ -357,7 +357,7 @@ def test_a_browser_is_opened_only_where_there_is_a_display(monkeypatch: pytest.M
 def served(home: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     # An empty environment, an empty home, and nothing to read on the standard input.
     process = subprocess.Popen(
-        [sys.executable, "-m", "playground.cli", "--port", str(port), "--project", "deploy-demo"],
+        [sys.executable, "-m", "playground", "--port", str(port), "--project", "deploy-demo"],
         cwd=ROOT,
         env={"HOME": str(home)},
         stdin=subprocess.DEVNULL,

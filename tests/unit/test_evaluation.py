@@ -79,7 +79,7 @@ def test_figures_do_not_depend_on_the_hash_seed_or_the_process(report: Evaluatio
     """R44, over a whole run; this process draws its own seed."""
     environment = {**os.environ, "PYTHONHASHSEED": "4242", "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     printed = subprocess.run(
-        [sys.executable, "-m", "playground.cli", "evaluate", "--json"],
+        [sys.executable, "-m", "playground", "evaluate", "--json"],
         env=environment, capture_output=True, check=True,
     )  # fmt: skip
     assert EvaluationReport.from_json(printed.stdout) == report

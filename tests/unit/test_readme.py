@@ -133,7 +133,7 @@ def test_the_commands_of_a_block_run_one_after_the_other(block: list[str], tmp_p
 
 def printed_by(command: str, tmp_path: Path) -> str:
     program, *arguments = shlex.split(command, comments=True)
-    start = {"playground": [sys.executable, "-m", "playground.cli"], "python": [sys.executable]}[program]
+    start = {"playground": [sys.executable, "-m", "playground"], "python": [sys.executable]}[program]
     inside = ROOT if arguments[:2] == ["-m", "pytest"] else tmp_path
     done = subprocess.run(
         [*start, *arguments],
