@@ -15,6 +15,7 @@ from playground.preparation.compaction_context import CompactionContext
 from playground.preparation.compaction_log import NAME_LENGTH
 from playground.preparation.context_state import ContextState
 from playground.preparation.events import CompactionStarting, ContextCompacted
+from playground.preparation.items import detached
 from playground.preparation.listing import listed, shortened
 from playground.preparation.ports import CompactionStrategy, raise_if_cancelled
 from playground.preparation.rendering import Rendering
@@ -53,8 +54,11 @@ async def run_strategy(
         Exception: Whatever the strategy raises. Its attribute ``degradation_log`` tells what was lost before.
     """
     budget = rendering.budget
+    held = state.conversation
+    same = held.history is rendering.history and held.current_input is rendering.current_input
+    groups = rendering.groups if same else None  # host code may have changed the context since it was rendered
     context = CompactionContext(
-        state, budget=budget, strategy_name=strategy.name, groups=rendering.groups, options=options
+        state, budget=budget, strategy_name=strategy.name, groups=groups, options=options
     )
     _tell_missing_plugins(context, strategy)
     starting = CompactionStarting(budget.model_copy(deep=True), target, state.now())
@@ -122,7 +126,7 @@ def _as_result(answer: Any, context: CompactionContext) -> CompactionResult:
         messages_removed=removed if _whole(removed) and removed > 0 else context.messages_removed,
         plugins_compacted=tuple(_texts(plugins)) or context.plugins_compacted,
         log=(*context.log, *_more_lines(context, _field(answer, "log", "log"))),
-        report=_field(answer, "report", "report"),
+        report=detached(_field(answer, "report", "report")),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from playground.preparation.budget import PreparationBudget
 from playground.preparation.capacity import configured_window
 from playground.preparation.context_state import BeforeCompaction, ContextState
+from playground.preparation.items import detached
 from playground.preparation.ports import CompactionStrategy, ContextPlugin
 from playground.preparation.results import ContextPreparation
 from playground.preparation.strategies import strategy_registry
@@ -78,7 +79,10 @@ class ContextProperties:
     def last_preparation(self) -> ContextPreparation | None:
         """Diagnostics of the last preparation, a copy; None before the first."""
         found = self._state.preparation
-        return None if found is None else found.model_copy(deep=True)
+        if found is None:
+            return None
+        copies = {"budget": found.budget.model_copy(deep=True), "compaction": detached(found.compaction)}
+        return found.model_copy(update=copies)
 
     @property
     def last_budget(self) -> PreparationBudget | None:

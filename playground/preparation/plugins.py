@@ -19,7 +19,7 @@ from playground.values import shown
 
 __all__ = ["DEFAULT_FEATURES", "Features", "Plugins", "content_of", "feature_plugins"]
 
-Features = Mapping[str, bool] | Collection[str]
+Features = Mapping[str, bool | ContextPlugin] | Collection[str]
 DEFAULT_FEATURES: Mapping[str, bool] = {
     "working_memory": True,
     "in_context_memory": True,
@@ -65,7 +65,8 @@ class Plugins(Mapping[str, ContextPlugin]):
         name = _checked_name(plugin)
         if name in self._plugins:
             raise InvalidRequestError(
-                f"A plugin called {name} is already registered.", remedy="Give each plugin a name of its own."
+                f"A plugin called {name} is already registered.",
+                remedy="Give each plugin a name of its own; pass one in place of a feature's as that feature.",
             )
         tools, store_id = list(plugin.get_tools() or ()), None
         if isinstance(plugin, StoreHandler):
@@ -101,16 +102,17 @@ class Plugins(Mapping[str, ContextPlugin]):
 def feature_plugins(
     features: Features | None, *, clock: Clock, estimator: PreparationEstimator
 ) -> list[ContextPlugin]:
-    """Return new plugins for features, always in one order.
+    """Return the plugins of features, always in one order.
 
     Args:
-        features: Which are switched on or off by name, the others as by default; or exactly those that are on,
-            so that an empty collection leaves all of them off.
+        features: Which are switched on or off by name, the others as by default; in place of True a plugin of
+            that name that is set up already, ``{"tool_catalog": ToolCatalogPlugin(groups)}`` for example. Or
+            exactly those that are on, so that an empty collection leaves all of them off.
         clock: Tells the stores the time.
         estimator: Counts for inspection.
 
     Raises:
-        InvalidInputError: For a feature that there is not.
+        InvalidInputError: For a feature that there is not, and for a plugin of another name.
     """
     makers: dict[str, Callable[[], Any]] = {
         "persistent_instructions": lambda: PersistentInstructionsPlugin(estimator=estimator),
@@ -119,7 +121,7 @@ def feature_plugins(
         "tool_catalog": lambda: ToolCatalogPlugin(estimator=estimator),
     }
     wanted = _switched_on(features)
-    return [make() for name, make in makers.items() if name in wanted]
+    return [wanted[name] or make() for name, make in makers.items() if name in wanted]
 
 
 async def content_of(plugin: ContextPlugin) -> str | None:
@@ -138,7 +140,8 @@ async def content_of(plugin: ContextPlugin) -> str | None:
     return content
 
 
-def _switched_on(features: Features | None) -> set[str]:
+def _switched_on(features: Features | None) -> dict[str, ContextPlugin | None]:
+    """Return the features that are on, each with the plugin that is given for it."""
     if features is None:
         features = DEFAULT_FEATURES
     if isinstance(features, str | bytes) or not isinstance(features, Collection):
@@ -150,9 +153,20 @@ def _switched_on(features: Features | None) -> set[str]:
         raise InvalidInputError(
             f"There is no feature {shown(unknown[0])}.", remedy=f"There are {', '.join(DEFAULT_FEATURES)}."
         )
-    if features and isinstance(features, Mapping):
-        return {name for name, on in {**DEFAULT_FEATURES, **features}.items() if on}
-    return set(features)
+    if not features or not isinstance(features, Mapping):
+        return dict.fromkeys(features)
+    # Any plugin is on, also one that is empty and therefore false.
+    settings = {**DEFAULT_FEATURES, **features}.items()
+    return {name: _given(name, on) for name, on in settings if hasattr(on, "name") or on}
+
+
+def _given(name: str, setting: Any) -> ContextPlugin | None:
+    if getattr(setting, "name", name) != name:
+        raise InvalidInputError(
+            f"The plugin for the feature {name} is called {shown(setting.name)}.",
+            remedy="Add it by register_plugin.",
+        )
+    return setting if hasattr(setting, "name") else None
 
 
 def _checked_name(plugin: Any) -> str:

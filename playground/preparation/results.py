@@ -91,8 +91,11 @@ class RequestOptions:
         instructions, native = value.get("instructions"), value.get("native_tools")
         if instructions is not None and not isinstance(instructions, str):
             raise InvalidInputError(f"The instructions are {shown(instructions)}.", remedy="Give a text.")
-        if native is not None and not isinstance(native, list | tuple):
-            raise InvalidInputError(f"The native tools are {shown(native)}.", remedy="Give a list.")
+        objects = isinstance(native, list | tuple) and all(isinstance(tool, Mapping) for tool in native)
+        if native is not None and not objects:
+            raise InvalidInputError(
+                f"The native tools are {shown(native)}.", remedy="Give a list of definitions."
+            )
         return cls(instructions, detached(value.get("response_format")), tuple(detached(native or ())))
 
 

@@ -292,3 +292,31 @@ def test_notes_of_the_host_stay_here_25a() -> None:
     noted = call("c", persistence={"version": 1, "status": "acknowledged"})
     for export in BOTH:
         assert "persistence" not in json.dumps(export({**message("assistant", noted), "id": "msg_1"}))
+
+
+def test_an_empty_text_beside_a_call_is_left_out_25a() -> None:
+    for texts, content in (([""], None), (["", "I look."], "I look.")):
+        items = [message("assistant", *texts, call("a")), message("user", result("a"))]
+        told, _ = export_openai(items, model="m", max_tokens=1)["messages"]
+        assert told["content"] == content
+        assert [one["id"] for one in told["tool_calls"]] == ["a"]
+
+
+def test_the_older_form_of_arguments_is_exported_too_25a() -> None:
+    """2.2: an object under input, without the text."""
+    older = {"type": "tool_use", "id": "a", "name": "look", "input": {"n": 1}}
+    items = [message("assistant", older), message("user", result("a"))]
+    told, _ = export_openai(items, model="m", max_tokens=1)["messages"]
+    assert told["tool_calls"][0]["function"]["arguments"] == '{"n":1}'
+    turn, _ = export_anthropic(items, model="m", max_tokens=1)["messages"]
+    assert turn["content"][0]["input"] == {"n": 1}
+
+
+@pytest.mark.parametrize("export", [export_openai, export_anthropic])
+def test_a_field_that_says_nothing_hinders_no_export_25a(export: Callable[..., Any]) -> None:
+    for flag in (False, None):
+        items = [message("assistant", {**call("a"), "async": flag}), message("user", result("a"))]
+        assert len(export(items, model="m", max_tokens=1)["messages"]) == 2
+    late = [message("assistant", {**call("a"), "async": True}), message("user", result("a"))]
+    with pytest.raises(InvalidInputError, match="async"):
+        export(late, model="m", max_tokens=1)

@@ -340,3 +340,23 @@ def test_what_was_imported_is_nobody_elses_25a() -> None:
     read = import_conversation(log)
     source["url"] = "changed"
     assert read.current_input[0]["content"][0]["content"][0]["source"]["url"] == "https://example.org"
+
+
+def test_a_system_message_between_results_parts_them_not_25a() -> None:
+    log = [
+        HI,
+        openai_turn(openai_call("a"), openai_call("b")),
+        tool("a"),
+        {"role": "system", "content": "S"},
+        tool("b"),
+    ]
+    read = import_conversation(log)
+    assert read.system_prompt == "S"
+    assert read.conversation == (message("user", "Hi"), message("assistant", call("a"), call("b")))
+    assert read.current_input == (message("user", result("a"), result("b")),)
+
+
+@pytest.mark.parametrize("content", [None, []])
+def test_a_result_without_content_is_an_empty_text_25a(content: Any) -> None:
+    read = import_conversation([HI, openai_turn(openai_call("a")), tool("a", content)])
+    assert read.current_input == (message("user", result("a", "")),)

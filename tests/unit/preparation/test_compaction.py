@@ -382,3 +382,13 @@ def test_12_what_a_proposal_keeps_is_found_among_items_that_look_alike() -> None
         "replaced user message at position 2",
         "replaced 3 items of the history by 0",
     )
+
+
+def test_12_the_event_comes_before_the_callback_and_that_before_the_strategy() -> None:
+    context, stub = filled(850)
+    order: list[str] = []
+    context.on("compaction:starting", lambda _: order.append("event"))
+    context.set_before_compaction_callback(lambda _: order.append("callback"))
+    stub.does = lambda *_: order.append("strategy")
+    prepare(context)
+    assert order == ["event", "callback", "strategy"]

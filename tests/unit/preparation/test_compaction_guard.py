@@ -9,8 +9,8 @@ import pytest
 
 from playground.errors import ContextChangedError
 from playground.preparation import AgentContext
-from tests.preparation import ScriptedPlugin, message, pad, pair
-from tests.unit.preparation.calls import filled, listening, prepare
+from tests.preparation import ScriptedPlugin, StubStrategy, call, message, pad, pair
+from tests.unit.preparation.calls import filled, listening, prepare, stubbed
 
 CHANGES: dict[str, Callable[[AgentContext], object]] = {
     "user message": lambda context: context.add_user_message("New"),
@@ -123,3 +123,28 @@ def test_8_4_what_was_removed_before_the_change_is_told() -> None:
     log = ("dropped user message pad (686 tokens)", "removed 1 item from the history")
     assert caught.value.degradation_log == log  # type: ignore[attr-defined]
     assert told[-1][1].log == log
+
+
+def test_8_4_a_listener_of_the_oversized_input_may_change_the_context() -> None:
+    """The pass works on the context as it is once the strategy begins."""
+    context, stub = stubbed()
+    stub.does = lambda given, _: given.remove_messages([0, 1])
+    context.add_input_items([pad(300), *pair("c0"), message("assistant", call("big"))])
+    context.add_tool_results([{"tool_use_id": "big", "content": "A sentence. " * 800}])
+    context.on("input:oversized", lambda _: context.clear_conversation("host"))
+    assert len(prepare(context).input) == 1
+
+
+def test_8_4_a_threshold_that_changes_the_context_is_no_reason_to_fail() -> None:
+    """The same moment by another way: the threshold is the host's code too."""
+
+    class Clearing(StubStrategy):
+        def __getattribute__(self, name: str) -> Any:
+            if name == "threshold" and "held" in vars(self):
+                self.held.clear_conversation("host")
+            return super().__getattribute__(name)
+
+    strategy = Clearing(does=lambda given, _: given.remove_messages([0]))
+    context, _ = filled(850, strategy=strategy)
+    vars(strategy)["held"] = context
+    assert len(prepare(context).input) == 1

@@ -94,3 +94,19 @@ def test_variables_are_resolved_once() -> None:
     prompt = "{{MODEL}} {{ user_id }} [{{AGENT_ID}}] {{OTHER}} {MODEL}"
     assert resolve_template(prompt, values) == "{{USER_ID}} u [] {{OTHER}} {MODEL}"
     assert resolve_template(None, values) is None
+
+
+def test_instructions_of_the_persistent_ones_stand_with_the_others() -> None:
+    """3.2.3: each plugin that has instructions, in order; only its content has a place of its own."""
+    plugins = (
+        PluginTexts("a", "A", instructions="Use it."),
+        PluginTexts("persistent_instructions", "Kept", instructions="Obey.", content="Be kind."),
+    )
+    developer = compose(Sections(date_line=DATE, plugins=plugins), ESTIMATOR)
+    assert developer.text.split("\n\n---\n\n") == [
+        "# Persistent instructions\n\nBe kind.",
+        "# Instructions for context plugins\n\n## A\n\nUse it.\n\n## Kept\n\nObey.",
+        DATE,
+    ]
+    count = ESTIMATOR.text
+    assert developer.breakdown.plugin_instructions == count("Use it.") + count("Obey.")

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from playground.errors import InvalidInputError, InvalidRequestError
-from playground.preparation import AgentContext, PreparationEstimator
-from playground.preparation.chat_import import ImportedConversation
+from playground.preparation import AgentContext, ImportedConversation, PreparationEstimator
 from tests.preparation import ScriptedPlugin, StubStrategy, bare, call, message
 from tests.unit.preparation.calls import listening, prepare, stubbed
 
@@ -247,3 +246,22 @@ def test_an_imported_conversation_is_added_to_what_there_is() -> None:
         context.add_conversation(ImportedConversation("Never", (message("user", "x"), {"type": 5}), ()))
     assert len(context.conversation) == 2
     assert context.system_prompt == "Be helpful.\n\nBe brief."
+
+
+def test_once_a_plugin_destroyed_the_context_no_other_is_asked_for_its_content() -> None:
+    """2.3f, 7.1.1."""
+    context, _ = stubbed()
+    first, second = ScriptedPlugin("first", at_content=context.destroy), ScriptedPlugin("second")
+    for plugin in (first, second):
+        context.register_plugin(plugin)
+    with pytest.raises(InvalidRequestError, match="destroyed"):
+        prepare(context)
+    assert (first.renderings, second.renderings) == (1, 0)
+
+
+def test_ids_go_on_past_those_of_an_imported_input() -> None:
+    """25a: deterministic, and none is given twice."""
+    context, _ = stubbed()
+    asked = {"id": "msg_7", **message("user", "Hi")}
+    context.add_conversation(ImportedConversation(None, (), (asked,)))
+    assert context.add_user_message("Again") == "msg_8"

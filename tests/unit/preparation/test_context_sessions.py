@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from playground.errors import InvalidInputError, InvalidRequestError, StoreError
-from playground.preparation import AgentContext
+from playground.preparation import AgentContext, InMemoryContextStorage
 from playground.preparation.journal import read_journal
-from playground.preparation.memory_storage import InMemoryContextStorage
 from tests.preparation import ScriptedPlugin, call, message, result
 from tests.unit.preparation.calls import prepare, stubbed
 
@@ -223,3 +222,17 @@ def test_the_journal_holds_all_that_came_in_whatever_compaction_took() -> None:
         (3, "user"),
     ]
     assert len(context.conversation) == 1
+
+
+def test_loading_forgets_what_was_thought_before() -> None:
+    """23: it belongs to the conversation whose place the session takes."""
+    context, _ = stubbed(storage=InMemoryContextStorage())
+
+    async def save_think_load() -> None:
+        saved = await context.save()
+        context.add_assistant_response([{"type": "thinking", "thinking": "Hm"}])
+        assert context.last_thinking == "Hm"
+        assert await context.load(saved)
+
+    asyncio.run(save_think_load())
+    assert context.last_thinking is None

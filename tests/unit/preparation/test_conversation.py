@@ -285,3 +285,35 @@ def test_nothing_live_goes_in() -> None:
     results[0]["__images"].append(5)
     assert talk.history[0].out()["content"][0]["extra"] == [1]
     assert talk.current_input[0].out()["content"][0]["__images"] == [{"base64": "A"}]
+
+
+def test_2_3e_of_several_answers_only_the_newest_is_replaced() -> None:
+    talk = conversation()
+    for text in ("One.", "Two."):
+        talk.add_user_message("?")
+        talk.add_assistant_response(text)
+    assert talk.replace_last_assistant_response("Three.")
+    answers = [data for data in without_ids(talk.history) if data["role"] == "assistant"]
+    assert answers == [message("assistant", "One."), message("assistant", "Three.")]
+    assert [item.id for item in talk.history] == ["msg_1", "msg_2", "msg_3", "msg_4"]
+
+
+def test_2_3e_what_the_replacing_answer_thought_is_thought_last() -> None:
+    talk = conversation()
+    talk.add_assistant_response(
+        [{"type": "thinking", "thinking": "Hm"}, {"type": "output_text", "text": "No."}]
+    )
+    assert talk.replace_last_assistant_response(
+        [{"type": "thinking", "thinking": "Aha"}, {"type": "output_text", "text": "Yes."}]
+    )
+    assert talk.last_thinking == "Aha"
+    assert without_ids(talk.history) == [message("assistant", "Yes.")]
+
+
+@pytest.mark.parametrize("nothing", ["", b"", {}])
+def test_2_3_an_empty_text_or_object_is_no_empty_list(nothing: Any) -> None:
+    talk = conversation()
+    for add in (talk.add_input_items, talk.add_tool_results):
+        with pytest.raises(InvalidInputError, match="is a "):
+            add(nothing)
+    assert talk.mutations == 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
-from playground.preparation import BasePlugin, ContextPreparation
+import pytest
+
+from playground.preparation import BasePlugin, CompactionResult, ContextPreparation
 from tests.preparation import NOW, FixedClock, ScriptedPlugin, message, pad
 from tests.unit.preparation.calls import budget_of, filled, listening, prepare, stubbed
 
@@ -167,3 +170,44 @@ def test_a_snapshot_shows_what_plugins_hold() -> None:
     context.register_plugin(Shown())
     (plugin,) = asyncio.run(context.get_snapshot()).plugins
     assert (plugin.name, plugin.compactable, plugin.contents) == ("shown", False, {"a": 1})
+
+
+def test_an_estimate_after_a_preparation_is_a_copy_of_the_cached_budget() -> None:
+    """10: scribbling on it changes no diagnostics."""
+    context, _ = stubbed()
+    context.register_plugin(ScriptedPlugin("board", ["Plan"]))
+    prepared = prepare(context)
+    budget = budget_of(context)
+    budget.breakdown.plugin_contents["board"] = 10**6  # type: ignore[index]  # a plain dict after all
+    assert context.last_budget == prepared.budget == budget_of(context)
+    assert context.last_preparation is not None
+    assert context.last_preparation.budget == prepared.budget
+
+
+def test_10_a_failed_preparation_does_not_change_what_a_strategy_reported_before() -> None:
+    """The report is a copy."""
+    context, stub = filled(850)
+    report = {"passes": 0}
+
+    def does(given: Any, target: int) -> CompactionResult:
+        report["passes"] += 1
+        if report["passes"] == 2:
+            raise RuntimeError
+        return CompactionResult(report=report)
+
+    stub.does = does
+    prepare(context)
+    before = context.last_preparation
+    with pytest.raises(RuntimeError):
+        prepare(context)
+    assert before is not None
+    assert context.last_preparation is not None
+    assert (before.compaction, context.last_preparation.compaction) == ({"passes": 1}, {"passes": 1})
+
+
+def test_10_diagnostics_can_be_read_whatever_a_strategy_reports() -> None:
+    """A report that cannot be copied must not break the getter for ever."""
+    context, stub = filled(850)
+    stub.does = lambda *_: CompactionResult(report=threading.Lock())
+    prepare(context)
+    assert context.last_preparation is not None

@@ -138,3 +138,23 @@ def test_looking_is_not_excluded() -> None:
 
     asyncio.run(run())
     assert budget_of(context) == context.last_budget
+
+
+def test_a_rejected_preparation_changes_nothing() -> None:
+    """7.1.1, 8.3: not even what was thought last."""
+    context, plugin = gated()
+
+    async def run() -> None:
+        gate = asyncio.Event()
+        plugin.at_content = gate.wait  # type: ignore[assignment]
+        running = asyncio.ensure_future(context.consolidate())
+        await asyncio.sleep(0)
+        context.add_assistant_response([{"type": "thinking", "thinking": "Hm"}])
+        with pytest.raises(ContextBusyError):
+            await context.prepare()
+        assert context.last_thinking == "Hm"
+        assert not plugin.snapshots
+        gate.set()
+        await running
+
+    asyncio.run(run())

@@ -231,3 +231,18 @@ def test_a_raising_content_fails_the_preparation_as_it_is() -> None:
     with pytest.raises(RuntimeError, match="no content"):
         prepare(context)
     assert traces(context) == before
+
+
+def test_a_controlled_removal_during_a_rendering_is_no_host_change() -> None:
+    """8.2: a plugin that removes through the pass it was given causes no rebuild."""
+    context, stub = filled(700)
+    context.add_input_items([pad(150)])
+    passes: list[Any] = []
+    stub.does = lambda given, _: passes.append(given)
+    plugin = ScriptedPlugin()
+    plugin.at_content = lambda: passes[0].remove_messages([0]) if plugin.renderings == 2 else None
+    context.register_plugin(plugin)
+    prepared = prepare(context)
+    assert plugin.renderings == 2
+    assert prepared.budget.total_used == 700 - 686 + 150
+    assert len(prepared.input) == 2

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from playground.preparation import ContextSnapshot
+from playground.preparation.hooks import run_hooks
 from tests.preparation import ScriptedPlugin
-from tests.unit.preparation.calls import prepare, stubbed
+from tests.unit.preparation.calls import filled, prepare, stubbed
 
 
 def test_a_hook_sees_the_conversation_before_rendering() -> None:
@@ -155,3 +156,46 @@ def test_a_hook_that_outlived_its_loop_does_not_hinder_destroying() -> None:
     context.register_plugin(ScriptedPlugin(at_hook=endless))
     prepare(context)
     context.destroy()
+
+
+def test_hooks_run_in_the_order_of_registration() -> None:
+    """7.1.3."""
+    context, _ = stubbed()
+    order: list[str] = []
+    for name in ("b", "a", "c"):
+        context.register_plugin(ScriptedPlugin(name, at_hook=lambda _, name=name: order.append(name)))  # type: ignore[misc]
+    prepare(context)
+    assert order == ["b", "a", "c"]
+
+
+def test_what_an_asynchronous_hook_did_is_forgotten_once_it_is_done() -> None:
+    """8.1: whether it failed or not."""
+
+    async def later(snapshot: object) -> None:
+        if plugins[0].snapshots == [snapshot]:
+            raise ValueError
+
+    plugins = [ScriptedPlugin(name, at_hook=later) for name in ("a", "b")]
+    running: set[asyncio.Future[object]] = set()
+
+    async def run() -> None:
+        run_hooks(plugins, lambda: ContextSnapshot((), ()), running)
+        assert len(running) == 2
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert running == set()
+
+
+def test_neither_an_estimate_nor_a_consolidation_runs_hooks() -> None:
+    """8.1, 10, 17: they look on before a preparation."""
+    context, stub = filled(850)
+    plugin = ScriptedPlugin()
+    context.register_plugin(plugin)
+    asyncio.run(context.consolidate())
+    assert stub.consolidations == 1
+    asyncio.run(context.get_snapshot())
+    assert plugin.snapshots == []
+    prepare(context)
+    assert len(plugin.snapshots) == 1

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from playground.errors import ContextOverflowError
-from playground.preparation import AgentContext
-from playground.preparation.chat_import import ImportedConversation
+from playground.preparation import AgentContext, ImportedConversation
 from tests.preparation import ScriptedPlugin, StubStrategy, call, message, native, pad, result
 from tests.unit.preparation.calls import listening, prepare, stubbed
 
@@ -235,5 +234,30 @@ def test_evidence_that_is_not_stored_is_never_cut() -> None:
     context.add_tool_results([{"tool_use_id": "c1", "content": SENTENCES, "persistence": persistence}])
     before = context.current_input
     with pytest.raises(ContextOverflowError):
+        prepare(context)
+    assert context.current_input == before
+
+
+def test_separate_instructions_take_room_from_the_input() -> None:
+    """16, 7.1.8: one token of them decides, before any strategy runs."""
+    context, stub = stubbed()
+    context.add_user_message(pad(876)["content"])  # 886 are left beside the developer message
+    assert prepare(context, instructions="x" * 35).budget.available == 0
+    assert len(stub.targets) == 1
+    told = listening(context)
+    with pytest.raises(ContextOverflowError, match="too large: 876 tokens, 875 are left"):
+        prepare(context, instructions="x" * 36)
+    assert [name for name, _ in told] == ["input:oversized"]
+    assert len(stub.targets) == 1
+
+
+def test_an_input_that_begins_with_the_users_text_is_refused_whatever_follows_it() -> None:
+    """16: what decides is the first item."""
+    context, _ = stubbed()
+    waiting = (message("user", "Read it"), message("user", result("c1", SENTENCES)))
+    asked = ImportedConversation(None, (message("assistant", call("c1")),), waiting)
+    context.add_conversation(asked)
+    before = context.current_input
+    with pytest.raises(ContextOverflowError, match="too large"):
         prepare(context)
     assert context.current_input == before

@@ -135,3 +135,17 @@ def test_native_tools_and_the_response_format_count_as_compact_json() -> None:
     assert native_tools_tokens([], ESTIMATOR) == 0
     assert response_format_tokens({"type": "json_object"}, ESTIMATOR) == 7
     assert [response_format_tokens(plain, ESTIMATOR) for plain in (None, "text", {"type": "text"})] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("block", "tokens"),
+    [
+        ({"type": "custom_tool_result", "tool_use_id": "a", "content": TEXT, "error": TEXT}, 20),
+        (
+            {"type": "custom_tool_result", "tool_use_id": "a", "content": "", "__images": [{"base64": LONG}]},
+            1000,
+        ),
+    ],
+)
+def test_4_2_a_custom_result_counts_error_and_images_too(block: dict[str, Any], tokens: int) -> None:
+    assert block_tokens(block, ESTIMATOR) == tokens

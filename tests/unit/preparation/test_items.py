@@ -168,3 +168,11 @@ def test_19_metadata_that_says_or_may_say_unacknowledged_marks_its_item(
 ) -> None:
     assert item(message("user", "a", result("c", persistence=persistence))).evidence is evidence
     assert item({**native("c"), "persistence": persistence}).evidence is evidence
+
+
+@pytest.mark.parametrize(
+    ("flag", "late"), [(True, True), (False, False), (None, False), (1, False), ("true", False)]
+)
+def test_2_2_only_a_true_async_says_that_the_answer_comes_late(flag: Any, late: bool) -> None:
+    (found,) = item(message("assistant", call("a", **{"async": flag}))).calls
+    assert found.is_async is late

@@ -151,3 +151,40 @@ def test_23_a_malformed_state_is_refused_and_changes_nothing(state: Any) -> None
     with pytest.raises(InvalidInputError):
         plugin.restore_state(state)
     assert plugin.get_contents() == {"tone": "Be brief."}
+
+
+def test_25a_a_removal_loses_nothing_that_another_wrote(tmp_path: Path) -> None:
+    one, other = (PersistentInstructionsPlugin(tmp_path / "shared.json") for _ in range(2))
+    one.set("a", "first")
+    other.set("b", "second")
+    assert one.remove("a")
+    assert one.get_contents() == {"b": "second"}
+    assert other.remove("a") is False, "it is gone already"
+
+
+def test_25a_the_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "instructions.json"
+    plugin = PersistentInstructionsPlugin(path)
+    plugin.set("tone", "Be brief.")
+    before = path.read_text("utf-8")
+    with path.open(encoding="utf-8") as reading:
+        plugin.set("tone", "Be kind.")
+        assert reading.read() == before
+    assert path.read_text("utf-8") != before
+
+
+def test_25a_a_write_that_fails_leaves_the_file_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "instructions.json"
+    plugin = PersistentInstructionsPlugin(path)
+    plugin.set("tone", "Be brief.")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(StoreError, match="cannot be written: No space left"):
+        plugin.set("tone", "Be kind.")
+    assert plugin.get_contents() == PersistentInstructionsPlugin(path).get_contents() == {"tone": "Be brief."}
+    assert [found.name for found in tmp_path.iterdir()] == ["instructions.json"]

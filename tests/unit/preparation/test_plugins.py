@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from playground.errors import InvalidInputError, InvalidRequestError
-from playground.preparation import BasePlugin, ContextTool, InContextMemoryPlugin, WorkingMemoryPlugin
+from playground.preparation import (
+    AgentContext,
+    BasePlugin,
+    ContextTool,
+    InContextMemoryPlugin,
+    ToolCatalogPlugin,
+    ToolGroup,
+    WorkingMemoryPlugin,
+)
 from playground.preparation.store_overview import STORE_TOOLS
 from tests.preparation import ScriptedPlugin
 from tests.unit.preparation.calls import prepare, stubbed
@@ -145,3 +153,29 @@ def test_what_is_no_plugin_is_told(plugin: Any, said: str) -> None:
     context, _ = stubbed()
     with pytest.raises(InvalidInputError, match=said):
         context.register_plugin(plugin)
+
+
+def test_an_older_plugin_may_say_none_for_no_tools() -> None:
+    """3.4, 12: older implementations keep working."""
+
+    class Older(ScriptedPlugin):
+        def get_tools(self) -> Any:
+            return None
+
+    context, _ = stubbed()
+    context.register_plugin(Older("older", ["Shown"]))
+    assert prepare(context).tools == []
+
+
+def test_3_4_a_feature_may_be_a_plugin_that_is_set_up() -> None:
+    """A plugin that is set up already stands in the place of the feature's own."""
+    group = ToolGroup(
+        "mail", "Sends mail", [{"name": "send", "description": "Sends", "parameters": {"type": "object"}}]
+    )
+    context = AgentContext(model="no-such-model", features={"tool_catalog": ToolCatalogPlugin([group])})
+    assert list(context.plugins) == ["working_memory", "in_context_memory", "tool_catalog"]
+    names = [tool["name"] for tool in prepare(context).tools]
+    assert "tool_catalog_search" in names
+    assert "send" not in names
+    with pytest.raises(InvalidInputError, match="is called 'tool_catalog'"):
+        AgentContext(model="no-such-model", features={"working_memory": ToolCatalogPlugin()})

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
+import time
 
 import playground.preparation
 from playground.errors import AIError, PlaygroundError
 from playground.preparation import AgentContext, ContextPrepareOptions
 from playground.preparation.budget import BudgetBreakdown, PreparationBudget
+from tests.preparation import FixedClock
+from tests.unit.preparation.calls import prepare
 
 NAMED = {  # by the specification and by the source system's documentation
     "AIError",
@@ -126,3 +130,29 @@ def test_the_package_loads_no_database_and_no_frames() -> None:
     code = f"import sys, playground.preparation; print([name for name in {names} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_context_of_its_own_tells_the_hosts_time_in_milliseconds() -> None:
+    """10, 25a: without a clock."""
+    context = AgentContext(model="no-such-model")
+    before = time.time_ns() // 1_000_000
+    prepare(context)
+    assert context.last_preparation is not None
+    assert before <= context.last_preparation.prepared_at <= time.time_ns() // 1_000_000
+
+
+def test_the_date_line_tells_minutes_unless_it_is_told_otherwise() -> None:
+    """25a."""
+    context = AgentContext(model="no-such-model", clock=FixedClock(1_767_268_860_000), timezone="UTC")
+    text = prepare(context).input[0]["content"][0]["text"]
+    assert re.search(r"\nCurrent date and time: 2026-01-01 12:01 UTC\+00:00\Z", text)
+
+
+def test_a_coarser_date_line_is_a_setting_of_the_context() -> None:
+    """25a: the same bytes for a whole day keep a cached prefix."""
+    clock = FixedClock(1_767_268_860_000)
+    context = AgentContext(model="no-such-model", clock=clock, timezone="UTC", date_granularity="day")
+    first = prepare(context).input[0]["content"][0]["text"]
+    assert first.endswith("\nCurrent date: 2026-01-01")
+    clock.ms += 60 * 60_000
+    assert prepare(context).input[0]["content"][0]["text"] == first

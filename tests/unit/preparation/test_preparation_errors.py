@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from types import MappingProxyType
+
 import pytest
 
 from playground.errors import (
@@ -56,3 +59,20 @@ def test_a_busy_context_names_what_holds_it() -> None:
 def test_a_protocol_error_names_id_namespace_and_both_places() -> None:
     error = InvalidToolProtocolError("Twice.", namespace="function", call_id="a", positions=[3, 7])
     assert (error.namespace, error.call_id, error.positions) == ("function", "a", (3, 7))
+
+
+def test_24_no_more_consumers_are_told_than_are_asked_for() -> None:
+    error = ContextOverflowError(budget=OverflowBudget(3, 2, 1, {"b": 1, "a": 1, "c": 9}))
+    assert error.get_top_consumers(2) == [("c", 9), ("a", 1)]
+    assert error.get_top_consumers(0) == error.get_top_consumers(-1) == []
+
+
+def test_24_the_numbers_of_an_overflow_are_recorded_in_camel_case_whatever_holds_them() -> None:
+    budget = OverflowBudget(3, 2, 1, MappingProxyType({"plugin:notes": 3}), ("dropped 1 item",))
+    assert json.loads(json.dumps(budget.to_json())) == {
+        "actualTokens": 3,
+        "maxTokens": 2,
+        "overageTokens": 1,
+        "breakdown": {"plugin:notes": 3},
+        "degradationLog": ["dropped 1 item"],
+    }

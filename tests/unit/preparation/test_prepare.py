@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from playground.preparation import ContextTool
+from playground.preparation import CompactionResult, ContextTool
 from tests.preparation import ESTIMATOR, FixedClock, ScriptedPlugin, call, item, message, pad, pair, result
 from tests.unit.preparation.calls import budget_of, filled, listening, prepare, stubbed
 
@@ -217,3 +217,33 @@ def test_another_model_clears_the_cached_budget() -> None:
     assert kept is not None
     assert context.last_budget is None
     assert context.last_preparation is not None
+
+
+def test_the_last_event_says_whether_anything_was_freed() -> None:
+    """6, 7.3: context:prepared carries what the result says."""
+    for freed, compacted in ((0, False), (7, True)):
+        context, stub = filled(850)
+        stub.does = lambda *_, freed=freed: CompactionResult(tokens_freed=freed)
+        told: list[Any] = []
+        context.on("context:prepared", told.append)
+        prepared = prepare(context)
+        assert (prepared.compacted, told[0].compacted, told[0].budget) == (
+            compacted,
+            compacted,
+            prepared.budget,
+        )
+
+
+def test_every_event_has_a_budget_of_its_own() -> None:
+    """7.3: what a listener scribbles on reaches neither the result nor another listener's event."""
+    context, _ = stubbed()
+    context.register_plugin(ScriptedPlugin("board", ["Plan"]))
+
+    def scribble(event: Any) -> None:
+        event.budget.breakdown.plugin_contents["board"] = 10**6
+
+    for name in ("budget:updated", "context:prepared"):
+        context.on(name, scribble)
+    prepared = prepare(context)
+    assert prepared.budget.breakdown.plugin_contents == {"board": 2}
+    assert context.last_budget == prepared.budget

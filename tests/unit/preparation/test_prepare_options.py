@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import Any
 
@@ -234,3 +235,47 @@ def test_the_window_follows_a_model_that_is_set_while_rendering() -> None:
     plugin.at_content = lambda: change() if plugin.renderings == 1 else None
     context.add_input_items([pad(20)])
     assert prepare(context).budget.max_tokens == context.max_context_tokens != 128_000
+
+
+@pytest.mark.parametrize("moment", ["listener", "callback"])
+def test_a_signal_that_is_set_before_the_strategy_ends_it_there(moment: str) -> None:
+    """7.2: nothing is compacted and nothing recorded."""
+    context, stub = filled(850)
+    token = CancelToken()
+    if moment == "listener":
+        context.on("compaction:starting", lambda _: token.cancel())
+    else:
+        context.set_before_compaction_callback(lambda _: token.cancel())
+    with pytest.raises(CallCancelledError):
+        prepare(context, signal=token)
+    assert stub.targets == []
+    assert context.last_preparation is None
+
+
+def test_a_hosts_later_change_of_its_definitions_is_no_part_of_the_selected_request() -> None:
+    """7.2, 7.3, 17: a consolidation counts the tools as the preparation saw them."""
+    context, _ = filled(500)
+    tools = [{"name": "visible", "description": "Seen", "parameters": {"type": "object"}}]
+    prepared = prepare(context, get_tools=lambda: tools)
+    before = asyncio.run(context.consolidate()).actions
+    tools[0]["description"] = "x" * 3000
+    assert prepared.tools[0]["description"] == "Seen"
+    assert asyncio.run(context.consolidate()).actions == before
+
+
+def test_a_hosts_later_change_of_its_options_is_no_part_of_the_selected_request() -> None:
+    """7.2, 7.3, 17: neither of the response format nor of the native tools."""
+    context, _ = filled(500)
+    options = {"response_format": {"type": "json_object"}, "native_tools": [{"type": "web_search"}]}
+    prepare(context, get_request_options=lambda _: options)
+    before = asyncio.run(context.consolidate()).actions
+    for part in (options["response_format"], options["native_tools"][0]):  # type: ignore[index]
+        part["more"] = "x" * 350  # type: ignore[index]
+        assert asyncio.run(context.consolidate()).actions == before
+
+
+def test_7_2_native_tools_are_objects_at_prepare_as_at_validation() -> None:
+    """Prepare takes what validate_request_budget refuses."""
+    context, _ = stubbed()
+    with pytest.raises(InvalidInputError, match="native tools"):
+        prepare(context, get_request_options=lambda _: {"native_tools": ["web_search"]})

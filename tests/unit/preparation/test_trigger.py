@@ -6,7 +6,7 @@ import pytest
 
 from playground.errors import ContextOverflowError
 from playground.preparation import CompactionResult
-from tests.preparation import StubStrategy, pad
+from tests.preparation import NOW, FixedClock, StubStrategy, pad
 from tests.unit.preparation.calls import budget_of, filled, listening, prepare, stubbed
 
 
@@ -97,3 +97,26 @@ def test_12_the_events_come_in_order_and_with_the_budget_before_also_on_the_firs
     assert starting.timestamp > 0
     assert (compacted.tokens_freed, compacted.log) == (7, ("freed 7",))
     assert stub.budgets[0].total_used == 850
+
+
+def test_12_a_later_compaction_too_sees_the_budget_as_it_is_now() -> None:
+    """Not the cached one of the preparation before, neither in the event nor in the strategy's hands."""
+    clock = FixedClock()
+    context, stub = filled(500, clock=clock)
+    prepare(context)
+    context.add_input_items([pad(350)])
+    told = listening(context)
+    clock.ms += 5_000
+    prepare(context)
+    assert (told[0][0], told[0][1].budget.total_used) == ("compaction:starting", 850)
+    assert told[0][1].timestamp == NOW + 5_000
+    assert stub.budgets[0] == told[0][1].budget
+    assert stub.targets == [told[0][1].target_tokens_to_free] == [850 - 585]
+
+
+def test_12_a_threshold_is_a_share_and_one_is_one() -> None:
+    """The critical line is lower, so that it decides: 0.9 - 0.1 of 900."""
+    context, stub = filled(850)
+    stub.threshold = 1
+    prepare(context)
+    assert stub.targets == [850 - 720]

@@ -11,7 +11,18 @@ import pytest
 from playground.errors import ContextOverflowError, InvalidInputError
 from playground.preparation import AgentContext, PreparedContext
 from playground.preparation.chat_import import ImportedConversation
-from tests.preparation import ESTIMATOR, ScriptedPlugin, call, message, native, pad, pair, result
+from tests.preparation import (
+    ESTIMATOR,
+    NOW,
+    FixedClock,
+    ScriptedPlugin,
+    call,
+    message,
+    native,
+    pad,
+    pair,
+    result,
+)
 from tests.unit.preparation.calls import listening, prepare, stubbed, traces
 
 TOOL = {"name": "get_weather", "description": "Get weather", "parameters": {"type": "object", "properties": {}}}
@@ -229,3 +240,85 @@ def test_what_it_returns_is_a_copy() -> None:
     context, prepared = selected()
     context.validate_request_budget(request_of(prepared)).breakdown.plugin_contents["board"] = 0  # type: ignore[index]
     assert context.last_budget == prepared.budget
+
+
+@pytest.mark.parametrize("model", ["gpt-4o-mini", None])
+def test_a_window_above_the_registered_one_is_honoured_for_the_owners_model(model: str | None) -> None:
+    """5.1, 9.3: the explicit window exactly as it is, also where the request names the owner's model."""
+    context, _ = stubbed(model="gpt-4o-mini", max_context_tokens=500_000)
+    assert prepare(context).budget.max_tokens == 500_000
+    request = {"model": model, "input": "Hi"}
+    assert context.validate_request_budget(request, record_preparation=False).max_tokens == 500_000
+    other = {"model": "claude-sonnet-4-5", "input": "Hi"}
+    assert context.validate_request_budget(other, record_preparation=False).max_tokens < 500_000
+
+
+def test_a_text_as_input_is_current_input_before_any_preparation_too() -> None:
+    """9: there is no prepared input to split it by."""
+    context, _ = stubbed()
+    budget = context.validate_request_budget({"input": "Hello world"})
+    assert (budget.current_input_tokens, budget.conversation_tokens) == (8, 0)
+
+
+def test_a_request_that_fills_the_limit_exactly_passes() -> None:
+    """9.4: one token decides; it is over the limit, not at it."""
+    context, _ = stubbed()
+    at_the_limit = {"input": [pad(900)]}
+    assert context.validate_request_budget(at_the_limit).available == 0
+    with pytest.raises(ContextOverflowError) as caught:
+        context.validate_request_budget({**at_the_limit, "instructions": "x"})
+    assert caught.value.budget.overage_tokens == 1
+
+
+def test_counts_that_moved_from_one_part_to_another_have_changed() -> None:
+    """9.5: told although the total is the same."""
+    context, _ = stubbed()
+    context.add_user_message("x" * 70)
+    prepared = prepare(context)
+    told = listening(context)
+    moved = [prepared.input[0], message("user", "x" * 35)]
+    budget = context.validate_request_budget({"input": moved, "instructions": "x" * 35})
+    assert (budget.total_used, budget == prepared.budget) == (prepared.budget.total_used, False)
+    assert [name for name, _ in told] == ["budget:updated"]
+    assert context.last_budget == budget
+
+
+def test_a_recorded_check_keeps_the_time_of_the_preparation_and_tells_its_own() -> None:
+    """9.5, 10: same revision, same preparedAt; the event has the time of the check, in ms."""
+    clock = FixedClock()
+    context, _ = stubbed(clock=clock)
+    prepared = prepare(context)
+    told = listening(context)
+    clock.ms += 5_000
+    context.validate_request_budget({"input": prepared.input, "instructions": "x" * 35})
+    assert context.last_preparation is not None
+    assert (context.last_preparation.revision, context.last_preparation.prepared_at) == (1, NOW)
+    assert told[0][1].timestamp == NOW + 5_000
+
+
+def test_a_listener_cannot_alter_what_a_check_recorded() -> None:
+    """9.5, 10: the event's budget is a copy."""
+    context, _ = stubbed()
+    context.register_plugin(ScriptedPlugin("board", ["Plan"]))
+    prepared = prepare(context)
+
+    def scribble(event: Any) -> None:
+        event.budget.breakdown.plugin_contents["board"] = 10**6
+
+    context.on("budget:updated", scribble)
+    budget = context.validate_request_budget({"input": prepared.input, "instructions": "x" * 35})
+    assert budget.breakdown.plugin_contents == {"board": 2}
+    assert context.last_budget == budget
+    assert context.last_preparation is not None
+    assert context.last_preparation.budget == budget
+
+
+def test_a_message_of_which_nothing_is_left_is_not_the_current_input() -> None:
+    """9, 9.1: the last items are those of the sanitised request."""
+    context, _ = stubbed()
+    context.add_input_items([message("user", "One")])
+    context.add_user_message("Hello world")
+    prepared = prepare(context)
+    orphan = message("user", result("gone"))
+    budget = context.validate_request_budget({"input": [*prepared.input, orphan]})
+    assert budget == prepared.budget
