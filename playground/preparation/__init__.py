@@ -14,6 +14,7 @@ from playground.errors import (
     ContextChangedError,
     ContextOverflowError,
     InvalidToolProtocolError,
+    OverflowBudget,
 )
 from playground.preparation.algorithmic import AlgorithmicStrategy
 from playground.preparation.budget import BudgetBreakdown, PreparationBudget
@@ -30,6 +31,17 @@ from playground.preparation.context import AgentContext
 from playground.preparation.default_strategy import DefaultStrategy
 from playground.preparation.direct_guard import trim_direct_request
 from playground.preparation.estimation import ApproximateEstimator, PreparationEstimator
+from playground.preparation.events import (
+    EVENTS,
+    BudgetEvent,
+    CompactionStarting,
+    ContextCleared,
+    ContextCompacted,
+    ContextPrepared,
+    InputReplaced,
+    OversizedEvent,
+    RolledOver,
+)
 from playground.preparation.file_storage import FileContextStorage
 from playground.preparation.in_context_memory import InContextMemoryPlugin
 from playground.preparation.inspection import ContextInspection, ContextView
@@ -48,6 +60,7 @@ from playground.preparation.ports import (
     StoreHandler,
     StoreSchema,
 )
+from playground.preparation.protocol import Group
 from playground.preparation.results import (
     CompactionResult,
     ConsolidationResult,
@@ -69,44 +82,55 @@ if TYPE_CHECKING:
     from playground.preparation.sql_storage import SqlContextStorage
 
 __all__ = [
+    "EVENTS",
     "AIError",
     "AgentContext",
     "AlgorithmicStrategy",
     "ApproximateEstimator",
     "BasePlugin",
     "BudgetBreakdown",
+    "BudgetEvent",
     "CompactionContext",
     "CompactionResult",
+    "CompactionStarting",
     "CompactionStrategy",
     "ConsolidationResult",
     "ContextBusyError",
     "ContextChangedError",
+    "ContextCleared",
+    "ContextCompacted",
     "ContextComponent",
     "ContextInspection",
     "ContextOverflowError",
     "ContextPlugin",
     "ContextPreparation",
     "ContextPrepareOptions",
+    "ContextPrepared",
     "ContextSnapshot",
     "ContextStorage",
     "ContextTool",
     "ContextView",
     "DefaultStrategy",
     "FileContextStorage",
+    "Group",
     "ImportedConversation",
     "InContextMemoryPlugin",
     "InMemoryContextStorage",
+    "InputReplaced",
     "InvalidToolProtocolError",
     "JournalEntry",
     "MemoryEntry",
     "MemoryEvictionCompactor",
     "MemoryStore",
+    "OverflowBudget",
+    "OversizedEvent",
     "OversizedInput",
     "PersistentInstructionsPlugin",
     "PreparationBudget",
     "PreparationEstimator",
     "PreparedContext",
     "RequestOptions",
+    "RolledOver",
     "RolloverResult",
     "SessionSummary",
     "SqlContextStorage",

@@ -179,13 +179,33 @@ class AgentContext(ConversationMethods, ContextProperties, SessionMethods):
         return budget.model_copy(deep=True)
 
     async def consolidate(self) -> ConsolidationResult:
-        """Tidy up after a run, if the context is over its critical line; see ``consolidate_context``."""
+        """Tidy up after a run, if the context is over its critical line, counted anew.
+
+        Tools and separate instructions are those that the last preparation saw. ``last_preparation`` stays.
+
+        Raises:
+            ContextBusyError: When another operation holds the context.
+            ContextChangedError: When the host changed the context meanwhile.
+            InvalidToolProtocolError: When an id of a call or of a result occurs twice.
+        """
         return await consolidate_context(self._state)
 
     async def rollover(
         self, *, summarize: Summarize, preserve_recent_turns: int = RECENT_TURNS, reason: str | None = None
     ) -> RolloverResult:
-        """Put a summary in the place of all but the recent turns; see ``roll_over`` for all else."""
+        """Put a summary in the place of all but the recent turns; a group of calls and results stays whole.
+
+        Args:
+            summarize: Gets the older items, as copies; returns a text, or an awaitable of one.
+            preserve_recent_turns: So many turns of the user stay as they are.
+            reason: Told to the listeners of ``context:rolled_over``.
+
+        Raises:
+            ContextBusyError: When another operation holds the context.
+            ContextChangedError: When the host changed the context meanwhile; nothing has changed then.
+            InvalidRequestError: When an input waits for an answer.
+            InvalidInputError: When the summary is empty or no text.
+        """
         held = self._state.conversation
         before = set(held.history)
         result = await roll_over(
@@ -196,14 +216,18 @@ class AgentContext(ConversationMethods, ContextProperties, SessionMethods):
         return result
 
     async def calculate_budget(self) -> PreparationBudget:
-        """Return the cached budget, else an estimate of the context as it is; changes nothing."""
+        """Return the cached budget, else an estimate of the context as it is; changes nothing.
+
+        Raises:
+            InvalidToolProtocolError: When nothing is cached and an id of a call or of a result occurs twice.
+        """
         self._state.ensure_alive()
         if self._state.last_budget is None:
             return (await render_anyway(self._state, ContextPrepareOptions())).budget
         return self._state.last_budget.model_copy(deep=True)
 
     async def get_snapshot(self) -> ContextInspection:
-        """Return what the context holds and what it costs; changes nothing."""
+        """Return what the context holds and what it costs; changes nothing. Raises as ``calculate_budget``."""
         if self._state.destroyed:
             return ContextInspection()
         return inspection(self._state, await self.calculate_budget())
