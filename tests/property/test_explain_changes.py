@@ -142,7 +142,9 @@ def position_of(offers: Offers, number: int) -> Fraction:
     return Fraction(max(limit for limit in limits.values() if limit is not None) if own is None else own)
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize(
+    "block", [pytest.param(block, marks=pytest.mark.slow if block > 2 else ()) for block in range(10)]
+)
 def test_applying_the_named_change_includes_the_record_and_one_unit_less_does_not(block: int) -> None:
     """Twenty of two hundred random compiles, every excluded record, every knob."""
     total = {"named": 0, "none": 0}

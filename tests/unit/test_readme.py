@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 RECALL = "playground recall"
 RECALL_COLUMNS = 8
+FEW = 5  # commands of a block
 HOMES = {"XDG_DATA_HOME": "", "XDG_CACHE_HOME": ""}  # both are below HOME then
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -118,9 +119,15 @@ def test_the_python_example_prints_what_stands_below_it(program: str, printed: s
 @pytest.mark.parametrize(
     "block",
     # Benches have no place in the default run; there the command is only started with -m bench. What measures
-    # recall is run where its table is compared.
+    # recall is run where its table is compared. Many commands, one of them a whole evaluation, are for CI.
     [
-        pytest.param(block, marks=pytest.mark.bench if "-m bench" in block[0] else ())
+        pytest.param(
+            block,
+            marks=[
+                *([pytest.mark.bench] if "-m bench" in block[0] else []),
+                *([pytest.mark.slow] if len(block) > FEW else []),
+            ],
+        )
         for block in consoles()
         if RECALL not in block[0]
     ],
@@ -216,6 +223,7 @@ def recall_printed(command: str, tmp_path: Path) -> list[list[str]]:
     return [row for row in rows if len(row) == RECALL_COLUMNS]
 
 
+@pytest.mark.slow
 def test_the_table_of_evidence_is_what_the_command_under_it_prints(tmp_path: Path) -> None:
     (command,) = (command for block in consoles() for command in block if RECALL in command)
     printed = recall_printed(command, tmp_path)

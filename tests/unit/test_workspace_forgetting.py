@@ -421,7 +421,11 @@ library.forget("own", ["secret"], now=50, cache=cache)
 
 @pytest.mark.parametrize(
     ("how", "start"),
-    [("opened", 1), ("forgotten again", 2), pytest.param("opened", 3, marks=pytest.mark.slow)],
+    [
+        ("opened", 1),
+        pytest.param("forgotten again", 2, marks=pytest.mark.slow),
+        pytest.param("opened", 3, marks=pytest.mark.slow),
+    ],
 )
 def test_a_forget_that_is_killed_anywhere_is_finished_by_the_next_use(
     tmp_path: Path, cache: EmbeddingCache, how: str, start: int

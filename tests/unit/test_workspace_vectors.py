@@ -38,7 +38,10 @@ def test_every_text_of_a_sample_has_its_vector_and_no_other_is_shipped(name: str
     assert (project.vectors.model_id, project.vectors.weights_digest) == (MINILM_ID, MINILM_WEIGHTS_DIGEST)
 
 
-@pytest.mark.parametrize("name", sample_projects())
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name == "deploy-demo" else pytest.mark.slow) for name in sample_projects()],
+)
 def test_shipped_vectors_are_close_to_freshly_computed_ones(name: str) -> None:
     project = load_project(name)
     texts = list(embedded_texts(project))

@@ -768,7 +768,9 @@ def test_r229_what_could_be_read_of_a_source_makes_no_other_patch() -> None:
     assert refused(memory, {**OBSERVE, "sources": [other]}, operation_id="once").reason == "operation-conflict"
 
 
-@pytest.mark.parametrize("character", ["😀", "\ud83d"], ids=["emoji", "half"])
+@pytest.mark.parametrize(
+    "character", ["😀", pytest.param("\ud83d", marks=pytest.mark.slow)], ids=["emoji", "half"]
+)
 def test_r239_patches_with_long_ids_never_fill_the_snapshot(character: str) -> None:
     memory = start(goal="g")
     none = {"op": "set-active-task", "id": None}

@@ -430,6 +430,7 @@ def check_race(found: InMemoryWorkingMemory) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_two_tasks_that_race_through_the_tools_lose_no_write_and_apply_none_twice() -> None:
     found = InMemoryWorkingMemory(started(), history=3 * PATCHES)
     tools = working_memory_tools(memory=found)
@@ -441,6 +442,7 @@ def test_two_tasks_that_race_through_the_tools_lose_no_write_and_apply_none_twic
     check_race(found)
 
 
+@pytest.mark.slow
 def test_two_threads_that_race_through_the_tools_lose_no_write_and_apply_none_twice() -> None:
     found = InMemoryWorkingMemory(started(), history=3 * PATCHES)
     tools = working_memory_tools(memory=found)
