@@ -82,7 +82,7 @@ class AlgorithmicStrategy:
         return CompactionResult(freed, context.messages_removed, (), context.log)
 
     async def consolidate(self, context: CompactionContext) -> ConsolidationResult:
-        """Move large results and the oldest pairs above the cap; without working memory the latter are dropped."""
+        """Move large results and the oldest pairs above the cap; without working memory those pairs go."""
         tidied = await self._tidy(context)
         if not context.messages_removed:
             context.note(f"{self.name}: nothing to consolidate")
