@@ -14,7 +14,7 @@ from playground.exports import json_ready
 from playground.preparation.anthropic_blocks import anthropic_blocks
 from playground.preparation.estimation import PreparationEstimator
 from playground.preparation.export_parts import no_equivalent, telling_item
-from playground.preparation.item_counting import definition_parts
+from playground.preparation.item_counting import checked_definitions, definition_parts
 from playground.preparation.items import Json, Namespace, read_item
 from playground.preparation.openai_messages import openai_messages
 from playground.values import shown, whole_number
@@ -55,8 +55,8 @@ def export_openai(
             _check_calls(item, calls)
             messages += openai_messages(item)
     body: Json = {"model": model, "max_completion_tokens": _limit(max_tokens), "messages": messages}
-    if tools:
-        body["tools"] = [_openai_tool(number, tool) for number, tool in enumerate(tools)]
+    if offered := checked_definitions(tools, "The tools"):
+        body["tools"] = [_openai_tool(number, tool) for number, tool in enumerate(offered)]
     return json_ready(body)
 
 
@@ -104,8 +104,8 @@ def export_anthropic(
     body: Json = {"model": model, "max_tokens": _limit(max_tokens)}
     body |= {"system": system} if system else {}
     body["messages"] = turns
-    if tools:
-        body["tools"] = [_anthropic_tool(number, tool) for number, tool in enumerate(tools)]
+    if offered := checked_definitions(tools, "The tools"):
+        body["tools"] = [_anthropic_tool(number, tool) for number, tool in enumerate(offered)]
     return json_ready(body)
 
 

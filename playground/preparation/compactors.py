@@ -94,7 +94,7 @@ class TruncateCompactor:
 
     async def compact(self, component: ContextComponent, target_tokens: int) -> ContextComponent:
         """Cut a text over the target to four characters a token, a list to what fits, at least one item."""
-        content, target = component.content, max(0, target_tokens)
+        content, target = component.content, _checked_target(target_tokens)
         if isinstance(content, str):
             return self._text(component, content, target)
         if isinstance(content, list | tuple) and content:
@@ -147,7 +147,7 @@ class MemoryEvictionCompactor:
     async def compact(self, component: ContextComponent, target_tokens: int) -> ContextComponent:
         """Evict as many entries as the target asks for; without a callback nothing changes."""
         evict, updated = component.metadata.get("evict"), component.metadata.get("getUpdatedContent")
-        excess = self._estimator.data(component.content) - target_tokens
+        excess = self._estimator.data(component.content) - _checked_target(target_tokens)
         if excess <= 0 or not callable(evict):
             return component
         count = math.ceil(excess / self._entry_tokens(component))
@@ -194,19 +194,18 @@ class SummarizeCompactor:
             InvalidInputError: Without a fallback, for an empty summary or one that saves less than a tenth.
             Exception: Without a fallback, whatever the model's call raises.
         """
+        target = _checked_target(target_tokens)
         before = self._estimator.data(component.content)
         text = component.content if isinstance(component.content, str) else compact_json(component.content)
-        if before <= target_tokens or not text:
+        if before <= target or not text:
             return component
         try:
-            tokens = max(1, min(target_tokens, MOST_SUMMARY_TOKENS))
+            tokens = max(1, min(target, MOST_SUMMARY_TOKENS))
             summary = await self._summary(component.name, text, tokens, before)
         except Exception:
             if not self._fallback:
                 raise
-            return await TruncateCompactor(self._estimator).compact(
-                replace(component, content=text), target_tokens
-            )
+            return await TruncateCompactor(self._estimator).compact(replace(component, content=text), target)
         after = self._estimator.text(summary)
         return component.with_content(
             summary,
@@ -234,6 +233,13 @@ class SummarizeCompactor:
                 f"The summary of {before:,} tokens has {after:,}.", remedy="Ask for a shorter one."
             )
         return summary.strip()
+
+
+def _checked_target(target: object) -> int:
+    """Return how many tokens may stay; less than none is none."""
+    if isinstance(target, int) and not isinstance(target, bool):
+        return max(0, target)
+    raise InvalidInputError(f"The target in tokens is {shown(target)}.", remedy="Give a whole number.")
 
 
 def _kind(name: str) -> str:

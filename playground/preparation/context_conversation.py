@@ -11,6 +11,7 @@ from playground.preparation.events import ContextCleared, InputReplaced
 from playground.preparation.incoming import Content
 from playground.preparation.items import Json
 from playground.preparation.journal import EntryKind
+from playground.values import of_type
 
 __all__ = ["ConversationMethods"]
 
@@ -92,6 +93,7 @@ class ConversationMethods:
             InvalidInputError: When an item is malformed; nothing has changed then.
         """
         self._state.ensure_alive()
+        of_type(imported, ImportedConversation, "A conversation")
         held = self._state.conversation
         history, current_input = held.read(imported.conversation), held.read(imported.current_input)
         self._state.change(system_prompt=_joined(self._state.system_prompt, imported.system_prompt))

@@ -13,7 +13,12 @@ from playground.borders import cluster_border
 from playground.errors import InvalidInputError
 from playground.preparation.capacity import usable
 from playground.preparation.estimation import PreparationEstimator
-from playground.preparation.item_counting import native_tools_tokens, response_format_tokens, tools_tokens
+from playground.preparation.item_counting import (
+    checked_definitions,
+    native_tools_tokens,
+    response_format_tokens,
+    tools_tokens,
+)
 from playground.preparation.items import Item, Json, read_item
 from playground.preparation.protocol import protocol_map
 from playground.values import shown
@@ -83,8 +88,10 @@ def _fixed(request: Mapping[str, Any], estimator: PreparationEstimator) -> int:
     instructions = request.get("instructions")
     return (
         (0 if instructions is None else estimator.data(instructions))
-        + tools_tokens(request.get("tools") or (), estimator)
-        + native_tools_tokens(request.get("native_tools") or (), estimator)
+        + tools_tokens(checked_definitions(request.get("tools"), "The tools of the request"), estimator)
+        + native_tools_tokens(
+            checked_definitions(request.get("native_tools"), "The native tools of the request"), estimator
+        )
         + response_format_tokens(request.get("response_format"), estimator)
     )
 

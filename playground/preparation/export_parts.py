@@ -115,7 +115,10 @@ def result_of(data: Mapping[str, Any]) -> Result:
     kind = data["type"]
     native = kind.endswith("_output")
     content = _result_content(data.get("output" if native else "content"))
-    images = [_attached(image) for image in data.get("__images") or ()]
+    given = data.get("__images") or ()
+    if not isinstance(given, list | tuple):
+        raise InvalidInputError(f"The images of a result are {shown(given)}.", remedy="Give a list.")
+    images = [_attached(image) for image in given]
     if images:
         texts: list[str | Image] = [content] if isinstance(content, str) and content else []
         content = [*(content if isinstance(content, list) else texts), *images]

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from playground.errors import InvalidInputError
 from playground.preparation.estimation import PreparationEstimator
+from playground.values import shown
 
 __all__ = [
     "MESSAGE_TOKENS",
     "NATIVE_OUTPUTS",
     "block_tokens",
+    "checked_definitions",
     "definition_parts",
     "definition_tokens",
     "item_tokens",
@@ -69,13 +72,12 @@ def block_tokens(block: Mapping[str, Any], estimator: PreparationEstimator) -> i
         case "custom_tool_use":
             return _amounts(block, ("name", "input", "thoughtSignature"), estimator)
         case "tool_result" | "custom_tool_result":
-            images = block.get("__images")
-            count = len(images) if isinstance(images, list | tuple) else 0
             content = _result_tokens(block.get("content"), estimator)
-            return content + _amount(block.get("error"), estimator) + count * estimator.image()
+            attached = _attached_tokens(block.get("__images"), estimator)
+            return content + _amount(block.get("error"), estimator) + attached
         case "thinking":
             return _amounts(block, ("thinking", "signature"), estimator)
-        case "input_file" if block.get("file_id") is not None:
+        case "input_file" if block.get("file_id") is not None and block.keys() <= {"type", "file_id"}:
             return estimator.data(block["file_id"])
         case kind if isinstance(kind, str) and kind in _IMAGES:
             return _image_tokens(block, estimator)
@@ -97,6 +99,23 @@ def definition_parts(tool: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     if parameters is None:
         parameters = source.get("input_schema")
     return source.get("name"), source.get("description"), {} if parameters is None else parameters
+
+
+def checked_definitions(found: Any, what: str) -> tuple[Mapping[str, Any], ...]:
+    """Return definitions of tools; none for None.
+
+    Args:
+        found: What a host gives for them.
+        what: What they are, for a message.
+
+    Raises:
+        InvalidInputError: When they are no list of objects.
+    """
+    if found is None:
+        return ()
+    if not isinstance(found, list | tuple) or not all(isinstance(tool, Mapping) for tool in found):
+        raise InvalidInputError(f"{what} are {shown(found)}.", remedy="Give a list of objects.")
+    return tuple(found)
 
 
 def tools_tokens(definitions: Iterable[Mapping[str, Any]], estimator: PreparationEstimator) -> int:
@@ -127,6 +146,10 @@ def _amounts(data: Mapping[str, Any], fields: Iterable[str], estimator: Preparat
     return sum([_amount(data.get(field), estimator) for field in fields])
 
 
+def _attached_tokens(images: Any, estimator: PreparationEstimator) -> int:
+    return len(images) * estimator.image() if isinstance(images, list | tuple) else _amount(images, estimator)
+
+
 def _image_tokens(image: Mapping[str, Any], estimator: PreparationEstimator) -> int:
     url = image.get("image_url")
     detail = url.get("detail") if isinstance(url, Mapping) else None
@@ -136,6 +159,11 @@ def _image_tokens(image: Mapping[str, Any], estimator: PreparationEstimator) -> 
 def _is_image(part: Any) -> bool:
     kind = part.get("type") if isinstance(part, Mapping) else None
     return isinstance(kind, str) and kind in _IMAGES
+
+
+def _is_text(part: Any) -> bool:
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    return isinstance(kind, str) and kind in _TEXTS and isinstance(part.get("text"), str)
 
 
 def _result_tokens(content: Any, estimator: PreparationEstimator) -> int:
@@ -152,7 +180,7 @@ def _parts_tokens(parts: Iterable[Any], estimator: PreparationEstimator) -> int:
     for part in parts:
         if _is_image(part):
             total += _image_tokens(part, estimator)
-        elif isinstance(part, Mapping) and part.get("type") in _TEXTS and isinstance(part.get("text"), str):
+        elif _is_text(part):
             total += estimator.text(part["text"])
         else:
             total += estimator.data(part)

@@ -40,6 +40,9 @@ class ContextPrepareOptions:
         model_max_context_tokens: The provider's capacity for this request, in tokens.
         signal: A token or an event; once it is set, preparation raises ``CallCancelledError``.
         summarize: A host's async callback that strategies may use.
+
+    Raises:
+        InvalidInputError: When a callback cannot be called.
     """
 
     instructions: str | None = None
@@ -48,6 +51,12 @@ class ContextPrepareOptions:
     model_max_context_tokens: Any = None
     signal: Any = None
     summarize: Callable[..., Awaitable[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("get_tools", "get_request_options", "summarize"):
+            given = getattr(self, name)
+            if given is not None and not callable(given):
+                raise InvalidInputError(f"{name} is {shown(given)}.", remedy="Pass a function.")
 
 
 @dataclass(frozen=True, slots=True)

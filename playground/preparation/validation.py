@@ -13,7 +13,12 @@ from playground.errors import InvalidInputError
 from playground.preparation.budget import BudgetBreakdown, PreparationBudget, make_budget, overflow
 from playground.preparation.composition import Developer
 from playground.preparation.estimation import PreparationEstimator
-from playground.preparation.item_counting import native_tools_tokens, response_format_tokens, tools_tokens
+from playground.preparation.item_counting import (
+    checked_definitions,
+    native_tools_tokens,
+    response_format_tokens,
+    tools_tokens,
+)
 from playground.preparation.items import Item, read_item, text_message
 from playground.preparation.protocol import protocol_map
 from playground.preparation.pruning import request_tokens
@@ -136,11 +141,4 @@ def _instructions(request: Any) -> str | None:
 
 
 def _definitions(request: Any, name: str) -> tuple[Mapping[str, Any], ...]:
-    found = field_of(request, name)
-    if found is None:
-        return ()
-    if not isinstance(found, list | tuple) or not all(isinstance(tool, Mapping) for tool in found):
-        raise InvalidInputError(
-            f"The {name} of the request are {shown(found)}.", remedy="Give a list of objects."
-        )
-    return tuple(found)
+    return checked_definitions(field_of(request, name), f"The {name} of the request")

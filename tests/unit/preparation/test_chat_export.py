@@ -320,3 +320,18 @@ def test_a_field_that_says_nothing_hinders_no_export_25a(export: Callable[..., A
     late = [message("assistant", {**call("a"), "async": True}), message("user", result("a"))]
     with pytest.raises(InvalidInputError, match="async"):
         export(late, model="m", max_tokens=1)
+
+
+@pytest.mark.parametrize("export", [export_openai, export_anthropic])
+@pytest.mark.parametrize("tools", [True, "look", ["look"], {"name": "look"}], ids=repr)
+def test_25a_tools_that_are_no_definitions_are_refused(export: Callable[..., Any], tools: Any) -> None:
+    with pytest.raises(InvalidInputError, match="The tools are"):
+        export([message("user", "Hi")], model="m", max_tokens=5, tools=tools)
+
+
+@pytest.mark.parametrize("export", [export_openai, export_anthropic])
+def test_25a_attachments_that_are_no_list_are_refused_with_the_item_named(export: Callable[..., Any]) -> None:
+    items = [message("assistant", call("a")), message("user", result("a", "", __images=True))]
+    with pytest.raises(InvalidInputError, match=r"[Ii]tem 2.*|images of a result") as caught:
+        export(items, model="m", max_tokens=5)
+    assert "images of a result" in str(caught.value)

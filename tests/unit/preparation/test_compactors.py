@@ -177,3 +177,18 @@ def test_a_tokenizer_may_count() -> None:
     component = truncatable("x" * 100)
     assert compacted(dense, component, 99) is component  # four characters a token leave nothing to cut
     assert len(compacted(dense, truncatable("x" * 100), 20).content.removesuffix(MARKER)) == 80
+
+
+@pytest.mark.parametrize("target", [None, 1.5, True, "9", float("nan")], ids=repr)
+@pytest.mark.parametrize(
+    "compactor",
+    [TruncateCompactor(), MemoryEvictionCompactor(), SummarizeCompactor(lambda *_, **__: "short")],
+    ids=lambda compactor: compactor.name,
+)
+def test_13_4_a_target_that_is_no_whole_number_is_refused(compactor: Any, target: Any) -> None:
+    with pytest.raises(InvalidInputError, match="target in tokens"):
+        compacted(compactor, truncatable(LONG), target)
+
+
+def test_13_4_a_target_below_nothing_is_nothing() -> None:
+    assert compacted(TruncateCompactor(), truncatable(LONG), -5).content == MARKER

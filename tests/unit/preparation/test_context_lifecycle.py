@@ -265,3 +265,11 @@ def test_ids_go_on_past_those_of_an_imported_input() -> None:
     asked = {"id": "msg_7", **message("user", "Hi")}
     context.add_conversation(ImportedConversation(None, (), (asked,)))
     assert context.add_user_message("Again") == "msg_8"
+
+
+@pytest.mark.parametrize("given", [None, [], {"conversation": []}], ids=repr)
+def test_25a_only_an_imported_conversation_is_added(given: Any) -> None:
+    context, _ = stubbed()
+    with pytest.raises(InvalidInputError, match="A conversation is a"):
+        context.add_conversation(given)
+    assert context.conversation == []

@@ -155,3 +155,10 @@ def test_malformed_requests_are_told() -> None:
     twice = [pad(300), *pair("a"), *pair("a")]
     with pytest.raises(InvalidToolProtocolError):
         trim({"input": twice}, 100)
+
+
+@pytest.mark.parametrize("field", ["tools", "native_tools"])
+@pytest.mark.parametrize("value", [True, "look", ["look"]], ids=repr)
+def test_16_definitions_that_are_none_are_refused(field: str, value: Any) -> None:
+    with pytest.raises(InvalidInputError, match="tools of the request"):
+        trim_direct_request({"input": "Hi", field: value}, max_input_tokens=10_000)

@@ -149,3 +149,23 @@ def test_native_tools_and_the_response_format_count_as_compact_json() -> None:
 )
 def test_4_2_a_custom_result_counts_error_and_images_too(block: dict[str, Any], tokens: int) -> None:
     assert block_tokens(block, ESTIMATOR) == tokens
+
+
+@pytest.mark.parametrize(
+    ("data", "tokens"),
+    [
+        # Parts whose kind is no text count as what they are: compact JSON.
+        ({"type": "function_call_output", "call_id": "a", "output": [{"type": ["x"]}]}, 4 + 4),
+        ({"type": "function_call_output", "call_id": "a", "output": [{"type": "text", "text": 5}]}, 4 + 7),
+        # Attachments that are no list travel all the same.
+        (
+            message("user", {"type": "tool_result", "tool_use_id": "a", "content": "", "__images": "abcdefg"}),
+            4 + 2,
+        ),
+        # A file that brings its content beside its id.
+        (message("user", {"type": "input_file", "file_id": "abcdefg"}), 4 + 2),
+        (message("user", {"type": "input_file", "file_id": "a", "file_data": "x" * 700}), 4 + 215),
+    ],
+)
+def test_4_2_whatever_travels_counts_however_it_is_shaped(data: dict[str, Any], tokens: int) -> None:
+    assert item(data).tokens == tokens

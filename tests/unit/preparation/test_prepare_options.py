@@ -279,3 +279,14 @@ def test_7_2_native_tools_are_objects_at_prepare_as_at_validation() -> None:
     context, _ = stubbed()
     with pytest.raises(InvalidInputError, match="native tools"):
         prepare(context, get_request_options=lambda _: {"native_tools": ["web_search"]})
+
+
+@pytest.mark.parametrize("name", ["get_tools", "get_request_options", "summarize"])
+def test_7_2_what_is_no_function_is_refused_before_anything_runs(name: str) -> None:
+    context, _ = stubbed()
+    plugin = ScriptedPlugin()
+    context.register_plugin(plugin)
+    options: dict[str, Any] = {name: ["look"]}
+    with pytest.raises(InvalidInputError, match=f"{name} is"):
+        prepare(context, **options)
+    assert (plugin.renderings, plugin.snapshots) == (0, [])
