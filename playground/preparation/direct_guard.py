@@ -110,12 +110,14 @@ def _trimmed(items: Sequence[Item], room: int, estimator: PreparationEstimator, 
     kept = [item for place, item in enumerate(items) if place not in going]
     copies = [item.out() for item in kept]
     if excess > 0 and kept[-1].role is not None:
-        _cut_texts(copies[-1]["content"], excess, estimator, told)
+        excess = _cut_texts(copies[-1]["content"], excess, estimator, told)
+    if excess > 0:
+        told.append(f"the input is still {excess:,} tokens over: nothing else may be trimmed")
     return copies
 
 
-def _cut_texts(blocks: list[Json], excess: int, estimator: PreparationEstimator, told: list[str]) -> None:
-    """Cut the beginnings of the texts of a message, the first text first."""
+def _cut_texts(blocks: list[Json], excess: int, estimator: PreparationEstimator, told: list[str]) -> int:
+    """Cut the beginnings of the texts of a message, the first text first; return what is still too much."""
     for block in blocks:
         text = block.get("text")
         if excess > 0 and block.get("type") in _TEXTS and isinstance(text, str):
@@ -124,6 +126,7 @@ def _cut_texts(blocks: list[Json], excess: int, estimator: PreparationEstimator,
             told.append(f"trimmed the last item: {len(text):,} to {len(kept):,} characters")
             excess -= tokens - estimator.text(kept)
             block["text"] = kept
+    return excess
 
 
 def _ending(text: str, tokens: int, estimator: PreparationEstimator) -> str:

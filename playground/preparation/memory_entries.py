@@ -175,16 +175,38 @@ def value_json(value: Any) -> str:
     """Return the compact JSON of a value, non-ASCII characters kept.
 
     Raises:
-        InvalidInputError: When it has no JSON form.
+        InvalidInputError: When it has no JSON form, or loses an entry there: two keys that are spelled alike.
     """
     try:
-        return _encode(detached(value))
+        copy = detached(value)
+        text = _encode(copy)
     except InvalidInputError:
         raise
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(
             f"The value has no JSON form: {error}.", remedy="Store plain JSON data."
         ) from None
+    if not isinstance(copy, str) and _spells_two_keys_alike(copy):
+        raise InvalidInputError(
+            "The value has two keys that are the same text in JSON.", remedy="Use texts as keys."
+        )
+    return text
+
+
+def _spells_two_keys_alike(value: Any) -> bool:
+    """Whether an object somewhere in plain data loses an entry as JSON; only keys that are no texts can."""
+    waiting = [value]
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, dict):
+            if not all(isinstance(key, str) for key in held):
+                spelled = json.loads(_encode(dict.fromkeys(held, 0)))
+                if len(spelled) < len(held):
+                    return True
+            waiting += held.values()
+        elif isinstance(held, list | tuple):
+            waiting += held
+    return False
 
 
 def byte_size(text: str) -> int:

@@ -37,12 +37,12 @@ def write_spills(
         if spill.found.group in failed:
             continue
         try:
-            stored = store.set(spill.key, spill.description, spill.found.value, tier=TIER)
+            evicted = store.set(spill.key, spill.description, spill.found.value, tier=TIER).evicted
         except Exception as error:  # noqa: BLE001  # a backend may raise anything; the group stays in the history
             failed.add(spill.found.group)
             note(f"kept {_name(spill.found)}: writing {spill.key} raised {type(error).__name__}")
             continue
-        for key in stored.evicted:
+        for key in evicted:
             note(f"evicted {key} from notes to make room")
     for spill in spills:
         problem = None if spill.found.group in failed else _problem(spill, store)

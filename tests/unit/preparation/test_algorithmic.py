@@ -230,9 +230,10 @@ def test_14_a_group_that_failed_does_not_roll_away_either_and_overflow_is_told()
     assert len(context.conversation) == 2
 
 
-def test_14_a_result_that_json_cannot_write_keeps_its_group() -> None:
+@pytest.mark.parametrize("value", [{1, 2}, {1: "a", "1": "b"}], ids=["a set", "keys that JSON spells alike"])
+def test_14_a_result_that_json_cannot_write_keeps_its_group(value: object) -> None:
     several = message("assistant", call("a"), call("b"))
-    odd = message("user", result("a", SOURCE), result("b", {1, 2}))
+    odd = message("user", result("a", SOURCE), result("b", value))
     context = context_of(several, odd, pad(2400, "old"))
     prepared = prepare(context)
     assert calls_in(prepared) == ["a", "b"]

@@ -162,3 +162,15 @@ def test_malformed_requests_are_told() -> None:
 def test_16_definitions_that_are_none_are_refused(field: str, value: Any) -> None:
     with pytest.raises(InvalidInputError, match="tools of the request"):
         trim_direct_request({"input": "Hi", field: value}, max_input_tokens=10_000)
+
+
+def test_16_what_is_left_over_is_told() -> None:
+    """First and last item stay, and of the first nothing is cut."""
+    told: list[str] = []
+    request = {"input": [pad(300, "first"), pad(20, "last")], "max_output_tokens": 100}
+    trimmed = trim_direct_request(request, max_input_tokens=200, log=told)
+    assert [read["id"] for read in trimmed["input"]] == ["first", "last"]
+    assert told == [
+        "trimmed the last item: 56 to 0 characters",
+        "the input is still 204 tokens over: nothing else may be trimmed",
+    ]

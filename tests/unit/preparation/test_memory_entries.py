@@ -224,3 +224,13 @@ def test_15_2_a_rule_that_answers_nonsense_is_told() -> None:
     store.set("a", "An entry", 1)
     with pytest.raises(InvalidInputError, match="urgent"):
         store.list()
+
+
+@pytest.mark.parametrize("value", [{1: "a", "1": "b"}, [{"x": {None: 1, "null": 2}}], ({True: 1, "true": 2},)])
+def test_15_2_a_value_that_json_would_take_an_entry_from_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidInputError, match="two keys that are the same text"):
+        value_json(value)
+
+
+def test_15_2_other_keys_are_spelled_as_json_does() -> None:
+    assert value_json({1: "a", "b": {None: 2.5}}) == '{"1":"a","b":{"null":2.5}}'

@@ -26,7 +26,7 @@ class Disk(MemoryStore):
         stored = super().set(key, description, "other" if failure == "garbles" else value, **more)
         if failure == "forgets":
             self.delete(stored.key)
-        return stored
+        return stored if failure != "answers nothing" else None  # type: ignore[return-value]
 
 
 def spills_of(*data: Json) -> tuple[tuple[Group, ...], tuple[Spilled, ...]]:
@@ -110,3 +110,9 @@ def test_14_spills_that_evict_each_other_are_not_taken_for_safe() -> None:
     assert safe == [False, True]
     assert "evicted raw.tool_result.look.a from notes to make room" in log
     assert "kept look result a: raw.tool_result.look.a is not in notes" in log
+
+
+def test_14_a_store_that_does_not_say_what_it_did_keeps_the_group() -> None:
+    safe, log = written(Disk(b="answers nothing"))
+    assert safe == [False, True]
+    assert "kept look result b: writing raw.tool_result.look.b raised AttributeError" in log
