@@ -18,6 +18,7 @@ __all__ = ["GroupRow", "group_rows", "with_ids"]
 
 NAMES_SHOWN = 4  # tools of one group
 NAME_LENGTH = 40  # code points of a tool's name
+UNSENT = "what has no counterpart is not sent"
 PROTECTED: Mapping[Protection, str] = {
     "input": "the current input needs it",
     "pending": "its call waits for results",
@@ -124,9 +125,10 @@ def _row(
 ) -> GroupRow:
     members = [items[place] for place in group.members]
     moved: list[str] = []
-    outcome, because = "kept", "" if group.protection is None else PROTECTED[group.protection]
-    if not because and not unsent.isdisjoint(group.members):
-        because = "what has no counterpart is not sent"
+    reasons = [] if group.protection is None else [PROTECTED[group.protection]]
+    if not unsent.isdisjoint(group.members):
+        reasons.append(UNSENT)
+    outcome, because = "kept", "; ".join(reasons)
     if not all(item.id in left for item in members):
         moved = keys.of(group, items) if group.results else []
         outcome, because = ("moved", f"to {', '.join(moved)}") if moved else ("removed", "see below")

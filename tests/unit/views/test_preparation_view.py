@@ -107,6 +107,12 @@ def test_each_group_tells_what_became_of_it() -> None:
     assert any("raw.tool_result.read.12345678" in line for line in told.log)
 
 
+def test_a_call_that_is_not_sent_is_told_in_a_group_that_must_stay_too() -> None:
+    """11.4: the history keeps it, the request does not."""
+    told = report([message("assistant", call("a"), call("b"))], [message("user", result("a"))])
+    assert fates(told) == [("0–1", "kept", "the current input needs it; what has no counterpart is not sent")]
+
+
 def test_results_with_one_key_are_told_apart() -> None:
     history = [*pair("one_12345678", WORDS, "read"), *pair("two_12345678", WORDS, "read")]
     told = report(history, [message("user", "?")])
