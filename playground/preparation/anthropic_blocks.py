@@ -9,6 +9,7 @@ References:
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from playground.preparation.export_parts import (
     Image,
     Result,
     blocks_of,
+    call_arguments,
     check_fields,
     image_of,
     image_source,
@@ -68,13 +70,11 @@ def _block(block: Json) -> Json:
 
 def _arguments(block: Json) -> Json:
     """Return the arguments of a call as the object that the API wants; none at all are an empty one."""
-    text = block.get("arguments")
-    if not isinstance(text, str):
-        value = block.get("input")
-        found = {} if value is None else value
-    else:
+    given = call_arguments(block)
+    found = {} if given is None else given
+    if isinstance(found, str):
         try:
-            found = json.loads(text, parse_constant=_no_number) if text.strip() else {}
+            found = _read(found) if found.strip() else {}
         except (ValueError, RecursionError):
             found = None
     if not isinstance(found, Mapping):
@@ -85,8 +85,26 @@ def _arguments(block: Json) -> Json:
     return {**found}
 
 
+def _read(text: str) -> Any:
+    """Read JSON whose every name and number survives: none twice, and none without end."""
+    return json.loads(text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_once)
+
+
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large")
+    return number
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Json:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a name stands twice")
+    return found
 
 
 def _result(result: Result) -> Json:

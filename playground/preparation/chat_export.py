@@ -17,12 +17,17 @@ from playground.preparation.export_parts import no_equivalent, telling_item
 from playground.preparation.item_counting import checked_definitions, definition_parts
 from playground.preparation.items import Json, Namespace, read_item
 from playground.preparation.openai_messages import openai_messages
+from playground.preparation.plain_json import plain_json
+from playground.preparation.protocol import protocol_map
 from playground.values import shown, whole_number
 
 __all__ = ["export_anthropic", "export_openai"]
 
 OPENAI = "OpenAI's Chat Completions"
 ANTHROPIC = "Anthropic's Messages"
+
+_DEFINED = frozenset({"type", "name", "description", "parameters", "input_schema"})
+EMPTY: Json = {"type": "object", "properties": {}}  # the schema of a tool without parameters
 
 
 def export_openai(
@@ -47,7 +52,9 @@ def export_openai(
         InvalidInputError: When something has no equivalent there: reasoning, opaque items, images in results,
             replay signatures, asynchronous calls, outputs of calls that are not among the items, or one id in
             both namespaces. Names the item, whose place is its ``position``.
+        InvalidToolProtocolError: When an id of a call or of a result occurs twice.
     """
+    _check_protocol(items)
     calls: dict[str, Namespace] = {}
     messages: list[Json] = []
     for position, item in enumerate(items):
@@ -57,7 +64,7 @@ def export_openai(
     body: Json = {"model": model, "max_completion_tokens": _limit(max_tokens), "messages": messages}
     if offered := checked_definitions(tools, "The tools"):
         body["tools"] = [_openai_tool(number, tool) for number, tool in enumerate(offered)]
-    return json_ready(body)
+    return _finished(body)
 
 
 def export_anthropic(
@@ -83,7 +90,9 @@ def export_anthropic(
         InvalidInputError: When something has no equivalent there: custom calls, unsigned thinking, opaque
             items, replay signatures of other providers, asynchronous calls, outputs of calls that are not among
             the items, or arguments that are no JSON object. Names the item, whose place is its ``position``.
+        InvalidToolProtocolError: When an id of a call or of a result occurs twice.
     """
+    _check_protocol(items)
     calls: dict[str, Namespace] = {}
     system: list[Json] = []
     turns: list[Json] = []
@@ -106,7 +115,23 @@ def export_anthropic(
     body["messages"] = turns
     if offered := checked_definitions(tools, "The tools"):
         body["tools"] = [_anthropic_tool(number, tool) for number, tool in enumerate(offered)]
-    return json_ready(body)
+    return _finished(body)
+
+
+def _check_protocol(items: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse two calls, or two results, of one id; what is malformed is told with its place later."""
+    read = []
+    for item in items:
+        try:
+            read.append(read_item(item, PreparationEstimator()))
+        except InvalidInputError:
+            return
+    protocol_map(read, ())
+
+
+def _finished(body: Json) -> Json:
+    """Return a body that encodes, and that JSON changes nothing in."""
+    return json_ready(plain_json(body, "The request"))
 
 
 def _check_calls(item: Mapping[str, Any], calls: dict[str, Namespace]) -> None:
@@ -132,9 +157,11 @@ def _limit(max_tokens: int) -> int:
 
 
 def _openai_tool(number: int, tool: Mapping[str, Any]) -> Json:
-    if tool.get("type") == "custom":
-        return {"type": "custom", "custom": {**tool.get("custom", {})}}
-    return {"type": "function", "function": _definition(number, tool, "parameters")}
+    if tool.get("type") != "custom":
+        return {"type": "function", "function": _definition(number, tool, "parameters", OPENAI, "strict")}
+    inner = tool.get("custom")
+    custom = inner if isinstance(inner, Mapping) else {name: tool[name] for name in tool if name != "type"}
+    return {"type": "custom", "custom": {**custom, "name": _name(number, custom.get("name"))}}
 
 
 def _anthropic_tool(number: int, tool: Mapping[str, Any]) -> Json:
@@ -142,12 +169,28 @@ def _anthropic_tool(number: int, tool: Mapping[str, Any]) -> Json:
         raise InvalidInputError(
             f"Tool {number} is a custom tool, which {ANTHROPIC} do not have.", remedy="Leave it out."
         )
-    return _definition(number, tool, "input_schema")
+    return _definition(number, tool, "input_schema", ANTHROPIC, "cache_control")
 
 
-def _definition(number: int, tool: Mapping[str, Any], parameters: str) -> Json:
+def _definition(number: int, tool: Mapping[str, Any], parameters: str, shape: str, further: str) -> Json:
+    """Return a definition as a shape spells it; a field that it has no place for is never lost in silence."""
+    inner = tool.get("function")
+    source = inner if isinstance(inner, Mapping) else tool
     name, description, schema = definition_parts(tool)
+    extra = {field: value for field, value in source.items() if field not in _DEFINED and value is not None}
+    unknown = sorted(field for field in extra if field != further)
+    if tool.get("type") not in {None, "function"}:
+        unknown.insert(0, "type")
+    if unknown:
+        raise InvalidInputError(
+            f"Tool {number} has the field {shown(unknown[0])}, which {shape} do not have for a function.",
+            remedy="Leave it out, and send tools that the provider runs beside these.",
+        )
+    said = {} if description is None else {"description": description}
+    return {"name": _name(number, name), **said, parameters: schema or EMPTY, **extra}
+
+
+def _name(number: int, name: object) -> str:
     if not isinstance(name, str) or not name:
         raise InvalidInputError(f"Tool {number} has the name {shown(name)}.", remedy="Name each tool.")
-    said = {} if description is None else {"description": description}
-    return {"name": name, **said, parameters: schema or {"type": "object", "properties": {}}}
+    return name

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,7 @@ __all__ = [
     "Image",
     "Result",
     "blocks_of",
+    "call_arguments",
     "check_fields",
     "compact",
     "image_of",
@@ -35,6 +36,10 @@ PLAIN_ERROR = "error"
 
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # what Anthropic takes inline
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", re.DOTALL)
+_IMAGES = ("input_image_url", "input_image", "image_url", "image")
+_ADDRESS = frozenset({"url", "detail", "type", "media_type", "data"})
+_PART_OF_TEXT = frozenset({"type", "text"})
+_PART_OF_IMAGE = frozenset({"type", "image_url", "detail", "source"})
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _CUSTOM = frozenset({"custom_tool_result", "custom_tool_call_output"})
 # Notes that a host makes on what it keeps; a provider never sees them.
@@ -105,9 +110,13 @@ def check_fields(data: Mapping[str, Any]) -> None:
     known = _READ.get(str(data.get("type")))
     if known is None:
         return
+    _check_known(data, known | _OWN_NOTES, f"a {data['type']}")
+
+
+def _check_known(data: Mapping[str, Any], known: Collection[str], what: str) -> None:
     for name, value in data.items():
-        if name not in known and name not in _OWN_NOTES and value is not None and value is not False:
-            raise no_equivalent(f"the field {shown(name)} of a {data['type']}")
+        if name not in known and value is not None and value is not False:
+            raise no_equivalent(f"the field {shown(name)} of {what}")
 
 
 def result_of(data: Mapping[str, Any]) -> Result:
@@ -123,12 +132,38 @@ def result_of(data: Mapping[str, Any]) -> Result:
         texts: list[str | Image] = [content] if isinstance(content, str) and content else []
         content = [*(content if isinstance(content, list) else texts), *images]
     error = data.get("error")
-    said = "" if error in (None, False, "") else error if isinstance(error, str) else compact(error)
+    nothing = error is None or error is False or error == ""  # 0 is an error: a code
+    said = "" if nothing else error if isinstance(error, str) else compact(error)
     return Result(data["call_id" if native else "tool_use_id"], kind in _CUSTOM, content, said)
 
 
+def call_arguments(block: Mapping[str, Any]) -> Any:
+    """Return the arguments of a call, a text or plain data; the older ``input`` only where there are no others.
+
+    Raises:
+        InvalidInputError: When it has both and they differ.
+    """
+    arguments, older = block.get("arguments"), block.get("input")
+    if arguments is None or older is None:
+        return older if arguments is None else arguments
+    try:
+        read = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        read = None
+    if read != older:
+        raise no_equivalent(f"the call {shown(block.get('id'))} with two different arguments")
+    return arguments
+
+
 def image_of(part: Mapping[str, Any]) -> Image | None:
-    """Return the image that a block or a part of a result shows; None for what is no image."""
+    """Return the image that a block or a part of a result shows; None for what is no image.
+
+    Raises:
+        InvalidInputError: When the image says something that neither shape has a place for.
+    """
+    address = part.get("image_url", part.get("source"))
+    if part.get("type") in _IMAGES and isinstance(address, Mapping):
+        _check_known(address, _ADDRESS, "an image")
     match part:
         case {
             "type": "input_image_url" | "input_image" | "image_url",
@@ -208,8 +243,12 @@ def _result_part(part: Any) -> str | Image | None:
         return None
     kind = part.get("type")
     if isinstance(kind, str) and kind in _TEXTS and isinstance(part.get("text"), str):
+        _check_known(part, _PART_OF_TEXT, "a part of a result")
         return str(part["text"])
-    return image_of(part)
+    image = image_of(part)
+    if image is not None:
+        _check_known(part, _PART_OF_IMAGE, "a part of a result")
+    return image
 
 
 def _attached(image: Any) -> Image:

@@ -15,6 +15,7 @@ from playground.preparation.export_parts import (
     Image,
     Result,
     blocks_of,
+    call_arguments,
     check_fields,
     compact,
     image_of,
@@ -64,8 +65,8 @@ def _assistant(blocks: Sequence[Json]) -> list[Json]:
 def _call(block: Json) -> Json:
     match block["type"]:
         case "tool_use":
-            arguments = block.get("arguments")
-            text = arguments if isinstance(arguments, str) else compact(block.get("input") or {})
+            arguments = call_arguments(block)
+            text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
             return {
                 "id": block["id"],
                 "type": "function",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from playground.errors import InvalidInputError
+from playground.errors import InvalidInputError, InvalidToolProtocolError
 from playground.preparation.chat_export import export_anthropic, export_openai
 from tests.preparation import call, message, native, result
 
@@ -335,3 +335,99 @@ def test_25a_attachments_that_are_no_list_are_refused_with_the_item_named(export
     with pytest.raises(InvalidInputError, match=r"[Ii]tem 2.*|images of a result") as caught:
         export(items, model="m", max_tokens=5)
     assert "images of a result" in str(caught.value)
+
+
+EXPORTS = pytest.mark.parametrize("export", [export_openai, export_anthropic])
+
+
+def asked(**fields: Any) -> list[dict[str, Any]]:
+    given = {"type": "tool_use", "id": "a", "name": "pay", **fields}
+    return [message("assistant", given), message("user", result("a", "done"))]
+
+
+@EXPORTS
+@pytest.mark.parametrize("field", ["arguments", "input"])
+def test_25a_arguments_that_are_an_object_are_exported_as_they_are(
+    export: Callable[..., Any], field: str
+) -> None:
+    body = json.dumps(export(asked(**{field: {"amount": 100}}), model="m", max_tokens=5))
+    assert "amount" in body
+    assert "100" in body
+
+
+@EXPORTS
+def test_25a_two_different_arguments_of_one_call_are_refused_and_equal_ones_are_one(
+    export: Callable[..., Any],
+) -> None:
+    with pytest.raises(InvalidInputError, match=r"Item 0.*two different arguments"):
+        export(asked(arguments='{"amount": 1}', input={"amount": 2}), model="m", max_tokens=5)
+    assert export(asked(arguments='{"amount": 1}', input={"amount": 1}), model="m", max_tokens=5)
+
+
+@pytest.mark.parametrize("arguments", ['{"a": 1e400}', '{"a": 1, "a": 2}'])
+def test_25a_arguments_that_an_object_would_change_are_refused_there(arguments: str) -> None:
+    with pytest.raises(InvalidInputError, match="no JSON object"):
+        export_anthropic(asked(arguments=arguments), model="m", max_tokens=5)
+    assert (
+        arguments
+        in export_openai(asked(arguments=arguments), model="m", max_tokens=5)["messages"][0]["tool_calls"][0][
+            "function"
+        ]["arguments"]
+    )
+
+
+@EXPORTS
+@pytest.mark.parametrize(
+    "items",
+    [
+        asked(input={"limit": float("inf")}),
+        [
+            message("assistant", call("a")),
+            message("user", result("a", [{"type": "text", "text": "x", "b": 1}])),
+        ],
+        [
+            message("assistant", call("a")),
+            message("user", result("a", [{"type": "image", "source": {"type": "url", "url": "u", "b": 1}}])),
+        ],
+        [message("user", {"type": "input_image_url", "image_url": {"url": "http://x", "b": 1}})],
+    ],
+    ids=["infinity", "field of a part", "field of a source", "field of an address"],
+)
+def test_25a_nothing_is_left_out_or_changed_in_silence(export: Callable[..., Any], items: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        export(items, model="m", max_tokens=5)
+
+
+@EXPORTS
+def test_25a_an_error_that_is_a_number_is_an_error(export: Callable[..., Any]) -> None:
+    items = [message("assistant", call("a")), message("user", result("a", "x", error=0))]
+    assert json.dumps(export(items, model="m", max_tokens=5)) != json.dumps(
+        export([items[0], message("user", result("a", "x"))], model="m", max_tokens=5)
+    )
+
+
+@EXPORTS
+def test_25a_two_results_of_one_call_are_not_exported(export: Callable[..., Any]) -> None:
+    items = [message("assistant", call("a")), message("user", result("a"), result("a"))]
+    with pytest.raises(InvalidToolProtocolError):
+        export(items, model="m", max_tokens=5)
+
+
+def test_25a_tools_keep_what_their_shape_knows_and_nothing_is_lost() -> None:
+    given = {"name": "look", "parameters": {"type": "object"}}
+    strict, cached = {**given, "strict": True}, {**given, "cache_control": {"type": "ephemeral"}}
+    hi = [message("user", "Hi")]
+    assert export_openai(hi, model="m", max_tokens=5, tools=[strict])["tools"][0]["function"]["strict"] is True
+    sent = export_anthropic(hi, model="m", max_tokens=5, tools=[cached])["tools"][0]
+    assert sent["cache_control"] == {"type": "ephemeral"}
+    custom = {"type": "custom", "name": "run", "description": "Runs."}
+    sent = export_openai(hi, model="m", max_tokens=5, tools=[custom])["tools"][0]
+    assert sent == {"type": "custom", "custom": {"name": "run", "description": "Runs."}}
+    for export, tool in (
+        (export_openai, cached),
+        (export_anthropic, strict),
+        (export_anthropic, {"type": "web_search_20250305", "name": "web_search"}),
+        (export_openai, {"type": "custom"}),
+    ):
+        with pytest.raises(InvalidInputError, match="Tool 0"):
+            export(hi, model="m", max_tokens=5, tools=[tool])
