@@ -34,6 +34,25 @@ TOOL_LIST_TOKENS = 20  # tokens of framing around the list of function tools
 NATIVE_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _TEXTS = frozenset({"input_text", "output_text", "text"})
 _IMAGES = frozenset({"input_image_url", "input_image", "image_url", "image"})
+# Fields of blocks and native items that are counted by themselves, covered by the framing, or kept for the host
+# alone. Any other travels too, and counts as what it is.
+_HEAD = frozenset({"type", "id", "role", "persistence", "persistInHistory", "async", "status"})
+_TEXT = _HEAD | {"text"}
+_CALL = _HEAD | {"name", "arguments", "input", "thoughtSignature"}
+_RESULT = _HEAD | {"tool_use_id", "content", "error", "__images"}
+_IMAGE = _HEAD | {"image_url", "detail", "source"}
+_COUNTED: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(NATIVE_OUTPUTS, _HEAD | {"call_id", "output"}),
+    "compaction": _HEAD | {"encrypted_content"},
+    "reasoning": _HEAD | {"effort", "summary", "encrypted_content"},
+    **dict.fromkeys(_TEXTS, _TEXT),
+    **dict.fromkeys(("tool_use", "custom_tool_use"), _CALL),
+    **dict.fromkeys(("tool_result", "custom_tool_result"), _RESULT),
+    "thinking": _HEAD | {"thinking", "signature"},
+    **dict.fromkeys(_IMAGES, _IMAGE),
+}
+_DEFINITION = frozenset({"type", "name", "description", "parameters", "input_schema"})
+_WRAPPERS = ("function", "custom")
 
 
 def item_tokens(data: Mapping[str, Any], estimator: PreparationEstimator) -> tuple[int, tuple[int, ...]]:
@@ -51,16 +70,22 @@ def item_tokens(data: Mapping[str, Any], estimator: PreparationEstimator) -> tup
         parts = (
             _parts_tokens(output, estimator) if isinstance(output, list | tuple) else _amount(output, estimator)
         )
-        return MESSAGE_TOKENS + parts, ()
+        return MESSAGE_TOKENS + parts + _further_tokens(data, estimator), ()
     if kind == "compaction":
-        return MESSAGE_TOKENS + _amount(data.get("encrypted_content"), estimator), ()
+        sealed = _amount(data.get("encrypted_content"), estimator)
+        return MESSAGE_TOKENS + sealed + _further_tokens(data, estimator), ()
     if kind == "reasoning":
-        return MESSAGE_TOKENS + _amounts(data, ("summary", "encrypted_content"), estimator), ()
+        told = _amounts(data, ("summary", "encrypted_content"), estimator)
+        return MESSAGE_TOKENS + told + _further_tokens(data, estimator), ()
     return max(OPAQUE_TOKENS, estimator.data(data)), ()
 
 
 def block_tokens(block: Mapping[str, Any], estimator: PreparationEstimator) -> int:
     """Count one content block, without its message's framing."""
+    return _known_tokens(block, estimator) + _further_tokens(block, estimator)
+
+
+def _known_tokens(block: Mapping[str, Any], estimator: PreparationEstimator) -> int:
     match block.get("type"):
         case "input_text" | "output_text":
             return _amount(block.get("text"), estimator)
@@ -85,16 +110,21 @@ def block_tokens(block: Mapping[str, Any], estimator: PreparationEstimator) -> i
 
 
 def definition_tokens(tool: Mapping[str, Any], estimator: PreparationEstimator) -> int:
-    """Count one function tool: name, description, parameters as compact JSON, and 10."""
+    """Count one tool: name, description, parameters as compact JSON, whatever else it says, and 10."""
     name, description, parameters = definition_parts(tool)
     texts = _amount(name, estimator) + _amount(description, estimator)
-    return texts + estimator.data(parameters) + DEFINITION_TOKENS
+    wrapper = next((name for name in _WRAPPERS if isinstance(tool.get(name), Mapping)), None)
+    source = tool if wrapper is None else tool[wrapper]
+    further = {field: source[field] for field in source if field not in _DEFINITION}
+    if wrapper is not None:
+        further |= {field: tool[field] for field in tool if field not in {"type", wrapper}}
+    more = estimator.data(further) if further else 0
+    return texts + estimator.data(parameters) + more + DEFINITION_TOKENS
 
 
 def definition_parts(tool: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """Return name, description and parameters of a definition, flat or under ``function``."""
-    inner = tool.get("function")
-    source = inner if isinstance(inner, Mapping) else tool
+    """Return name, description and parameters of a definition, flat or under ``function`` or ``custom``."""
+    source = next((tool[name] for name in _WRAPPERS if isinstance(tool.get(name), Mapping)), tool)
     parameters = source.get("parameters")
     if parameters is None:
         parameters = source.get("input_schema")
@@ -146,6 +176,20 @@ def _amounts(data: Mapping[str, Any], fields: Iterable[str], estimator: Preparat
     return sum([_amount(data.get(field), estimator) for field in fields])
 
 
+def _further_tokens(data: Mapping[str, Any], estimator: PreparationEstimator) -> int:
+    """Count the fields of a known kind that nothing else counts; what is None or False says nothing."""
+    kind = data.get("type")
+    known = _COUNTED.get(kind) if isinstance(kind, str) else None
+    if known is None or data.keys() <= known:
+        return 0
+    further = {
+        name: value
+        for name, value in data.items()
+        if name not in known and value is not None and value is not False
+    }
+    return estimator.data(further) if further else 0
+
+
 def _attached_tokens(images: Any, estimator: PreparationEstimator) -> int:
     return len(images) * estimator.image() if isinstance(images, list | tuple) else _amount(images, estimator)
 
@@ -181,7 +225,7 @@ def _parts_tokens(parts: Iterable[Any], estimator: PreparationEstimator) -> int:
         if _is_image(part):
             total += _image_tokens(part, estimator)
         elif _is_text(part):
-            total += estimator.text(part["text"])
+            total += estimator.text(part["text"]) + _further_tokens(part, estimator)
         else:
             total += estimator.data(part)
     return total

@@ -169,3 +169,59 @@ def test_4_2_a_custom_result_counts_error_and_images_too(block: dict[str, Any], 
 )
 def test_4_2_whatever_travels_counts_however_it_is_shaped(data: dict[str, Any], tokens: int) -> None:
     assert item(data).tokens == tokens
+
+
+LARGE = "x" * 3_500  # 1,000 tokens
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "output_text", "text": "", "annotations": [LARGE]},
+        {"type": "tool_use", "id": "a", "name": "", "arguments": "", "thought_signature": LARGE},
+        {"type": "tool_result", "tool_use_id": "a", "content": "", "note": LARGE},
+        {"type": "thinking", "thinking": "", "thoughtSignature": LARGE},
+        {"type": "input_image_url", "image_url": {"url": "u"}, "caption": LARGE},
+    ],
+    ids=lambda block: block["type"],
+)
+def test_4_2_a_field_that_the_table_does_not_name_counts_too(block: dict[str, Any]) -> None:
+    """The seed: no known payload field is left out of the count."""
+    assert block_tokens(block, ESTIMATOR) > 1_000
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"type": "reasoning", "content": [{"type": "reasoning_text", "text": LARGE}]},
+        {"type": "compaction", "encrypted_content": "", "more": LARGE},
+        {"type": "function_call_output", "call_id": "a", "output": "", "more": LARGE},
+        {
+            "type": "function_call_output",
+            "call_id": "a",
+            "output": [{"type": "text", "text": "", "more": LARGE}],
+        },
+    ],
+    ids=["reasoning", "compaction", "output", "part of an output"],
+)
+def test_4_2_a_field_of_a_native_item_that_the_table_does_not_name_counts_too(data: dict[str, Any]) -> None:
+    assert item(data).tokens > 1_000
+
+
+def test_4_2_what_a_host_notes_for_itself_counts_nothing() -> None:
+    noted = {"type": "output_text", "text": "", "id": LARGE, "persistence": {"version": 1, "note": LARGE}}
+    assert block_tokens(noted, ESTIMATOR) == 0
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "custom", "custom": {"name": "run", "description": LARGE}},
+        {"type": "custom", "name": "run", "format": {"type": "grammar", "definition": LARGE}},
+        {"type": "custom", "custom": {"name": "run", "format": {"type": "grammar", "definition": LARGE}}},
+        {"type": "function", "function": {"name": "look", "examples": LARGE}},
+        {"type": "function", "function": {"name": "look"}, "examples": LARGE},
+    ],
+)
+def test_4_4_a_definition_counts_whatever_it_says(tool: dict[str, Any]) -> None:
+    assert definition_tokens(tool, ESTIMATOR) > 1_000
