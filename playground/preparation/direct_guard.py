@@ -73,6 +73,9 @@ def trim_direct_request(
     if isinstance(given, str):
         if counter.text(given) <= room:
             return request
+        if room <= 0:
+            told.append(f"the rest of the request is {-room:,} tokens over: no shorter input helps")
+            return request
         kept = _ending(given, room, counter)
         told.append(f"trimmed the input: {len(given):,} to {len(kept):,} characters")
         return {**request, "input": kept}
@@ -81,7 +84,8 @@ def trim_direct_request(
     items = [read_item(data, counter) for data in given]
     if sum(item.tokens for item in items) <= room:
         return request
-    return {**request, "input": _trimmed(items, room, counter, told)}
+    trimmed = _trimmed(items, room, counter, told)
+    return request if trimmed is None else {**request, "input": trimmed}
 
 
 def _fixed(request: Mapping[str, Any], estimator: PreparationEstimator) -> int:
@@ -96,8 +100,10 @@ def _fixed(request: Mapping[str, Any], estimator: PreparationEstimator) -> int:
     )
 
 
-def _trimmed(items: Sequence[Item], room: int, estimator: PreparationEstimator, told: list[str]) -> list[Json]:
-    """Drop from the middle, then cut the last item's text."""
+def _trimmed(
+    items: Sequence[Item], room: int, estimator: PreparationEstimator, told: list[str]
+) -> list[Json] | None:
+    """Drop from the middle, then cut the last item's text where that helps; None where nothing can be done."""
     ends = {0, len(items) - 1}
     excess = sum(item.tokens for item in items) - room
     going: set[int] = set()
@@ -109,18 +115,29 @@ def _trimmed(items: Sequence[Item], room: int, estimator: PreparationEstimator, 
         told.append(f"dropped {len(going):,} of {len(items):,} items from the middle of the input")
     kept = [item for place, item in enumerate(items) if place not in going]
     copies = [item.out() for item in kept]
-    if excess > 0 and kept[-1].role is not None:
+    if 0 < excess < _text_tokens(kept[-1:], estimator):
         excess = _cut_texts(copies[-1]["content"], excess, estimator, told)
     if excess > 0:
         told.append(f"the input is still {excess:,} tokens over: nothing else may be trimmed")
-    return copies
+    return copies if going or excess <= 0 else None
+
+
+def _text_tokens(items: Sequence[Item], estimator: PreparationEstimator) -> int:
+    """Count the texts of messages that may be cut."""
+    blocks = [block for item in items if item.role is not None for block in item.data["content"]]
+    texts = [block["text"] for block in blocks if _is_text(block)]
+    return sum(map(estimator.text, texts))
+
+
+def _is_text(block: Json) -> bool:
+    return block.get("type") in _TEXTS and isinstance(block.get("text"), str)
 
 
 def _cut_texts(blocks: list[Json], excess: int, estimator: PreparationEstimator, told: list[str]) -> int:
     """Cut the beginnings of the texts of a message, the first text first; return what is still too much."""
     for block in blocks:
-        text = block.get("text")
-        if excess > 0 and block.get("type") in _TEXTS and isinstance(text, str):
+        if excess > 0 and _is_text(block):
+            text = block["text"]
             tokens = estimator.text(text)
             kept = _ending(text, tokens - excess, estimator)
             told.append(f"trimmed the last item: {len(text):,} to {len(kept):,} characters")

@@ -165,12 +165,21 @@ def test_16_definitions_that_are_none_are_refused(field: str, value: Any) -> Non
 
 
 def test_16_what_is_left_over_is_told() -> None:
-    """First and last item stay, and of the first nothing is cut."""
+    """First and last item stay, of the first nothing is cut, and the last is not emptied for nothing."""
     told: list[str] = []
-    request = {"input": [pad(300, "first"), pad(20, "last")], "max_output_tokens": 100}
+    request = {"input": [pad(300, "first"), pad(50, "middle"), pad(20, "last")], "max_output_tokens": 100}
     trimmed = trim_direct_request(request, max_input_tokens=200, log=told)
-    assert [read["id"] for read in trimmed["input"]] == ["first", "last"]
+    assert trimmed["input"] == [request["input"][0], request["input"][2]]  # type: ignore[index]
     assert told == [
-        "trimmed the last item: 56 to 0 characters",
-        "the input is still 204 tokens over: nothing else may be trimmed",
+        "dropped 1 of 3 items from the middle of the input",
+        "the input is still 220 tokens over: nothing else may be trimmed",
     ]
+
+
+@pytest.mark.parametrize("given", ["Hello", [pad(300, "first"), pad(20, "last")]], ids=["text", "items"])
+def test_16_where_trimming_cannot_help_the_request_stays_and_the_log_says_so(given: Any) -> None:
+    told: list[str] = []
+    request = {"input": given, "instructions": "x" * 700, "max_output_tokens": 100}
+    assert trim_direct_request(request, max_input_tokens=200, log=told) is request
+    assert len(told) == 1
+    assert "tokens over" in told[0]
