@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from playground.preparation.budget import overflow
+from playground.preparation.budget import PreparationBudget, overflow
 from playground.preparation.context_state import ContextState
 from playground.preparation.events import OversizedEvent
 from playground.preparation.items import Item
@@ -98,7 +98,7 @@ class InputFit:
             budget,
             f"the input is too large: {tokens:,} tokens, {max(0, room):,} are left for it.",
             log,
-            remedy="Shorten the message, or choose a model with a larger window.",
+            remedy=f"{_advice(budget, room)}, or choose a model with a larger window.",
         )
         result = OversizedInput(
             accepted=False,
@@ -109,6 +109,16 @@ class InputFit:
         )
         self._state.events.emit("input:oversized", OversizedEvent(result))
         return error
+
+
+def _advice(budget: PreparationBudget, room: int) -> str:
+    """Say what to shorten: the message, unless what stands before it leaves no room for any."""
+    if room > 0:
+        return "Shorten the message"
+    items = {"conversation", "currentInput", "tools", "nativeTools", "responseFormat"}
+    parts = {name: tokens for name, tokens in budget.breakdown.flat().items() if name not in items}
+    largest = max(parts, key=parts.__getitem__)
+    return f"Shorten what stands before it, first of all {largest} with {parts[largest]:,} tokens"
 
 
 def _check_capacity(rendering: Rendering, log: Sequence[str]) -> None:

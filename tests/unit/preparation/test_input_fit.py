@@ -261,3 +261,10 @@ def test_an_input_that_begins_with_the_users_text_is_refused_whatever_follows_it
     with pytest.raises(ContextOverflowError, match="too large"):
         prepare(context)
     assert context.current_input == before
+
+
+def test_16_where_the_prompt_leaves_no_room_that_is_what_is_to_be_shortened() -> None:
+    context, _ = stubbed(system_prompt="x" * 7_000)
+    context.add_user_message("Hi")
+    with pytest.raises(ContextOverflowError, match=r"too large.*first of all systemPrompt with 2,000 tokens"):
+        prepare(context)
