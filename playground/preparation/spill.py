@@ -16,6 +16,7 @@ from playground.preparation.item_counting import NATIVE_OUTPUTS
 from playground.preparation.items import Item, Json, Namespace
 from playground.preparation.listing import shortened
 from playground.preparation.memory_entries import DESCRIPTION_LENGTH, byte_size, value_json
+from playground.preparation.plain_json import plain_json
 from playground.preparation.protocol import Group
 
 __all__ = ["TIER", "Found", "Spilled", "allocate", "describe_call", "inventory", "result_value", "spill_key"]
@@ -83,7 +84,8 @@ def inventory(group: Group, items: Sequence[Item]) -> tuple[Found, ...]:
         source: Json = holder if result.block is None else holder["content"][result.block]
         value = result_value(source)
         try:
-            text = value_json(value)
+            # What JSON would change, a key that is no text for one, could not be read back as it was.
+            text = value_json(plain_json(value, "The result"))
         except InvalidInputError:
             text = None
         called = calls.get((result.namespace, result.id))
