@@ -186,9 +186,21 @@ def _print_report(report: PreparationReport) -> None:
         *_if_any(_rest(len(report.groups) - ROW_LIMIT)),
         ("", None),
         ("Where it went" if lines else "Nothing was moved, dropped or cut.", "bold"),
-        *[(f"  {safe(line)}", None) for line in lines],
+        *[(_log_table(lines), None) for _ in lines[:1]],
         *_if_any(_rest(len(report.log) - ROW_LIMIT)),
     )
+
+
+def _log_table(lines: Sequence[str]) -> Table:
+    """Mark each line of the log: what a long one wraps to must not look like another."""
+    from rich.table import Table  # noqa: PLC0415  # rich is for people only
+
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column()
+    table.add_column(overflow="fold")
+    for line in lines:
+        table.add_row("-", safe(line))
+    return table
 
 
 def _if_any(line: str) -> list[tuple[str, str]]:

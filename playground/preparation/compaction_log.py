@@ -19,6 +19,7 @@ __all__ = [
     "group_line",
     "item_name",
     "plugin_keys",
+    "result_name",
     "store_name",
 ]
 
@@ -56,6 +57,11 @@ def companion_lines(group: Group, history: Sequence[Item]) -> Iterator[str]:
         if others:
             blocks = "1 other block" if others == 1 else f"{others:,} other blocks"
             yield f"dropped {blocks} of {item_name(item, position)}, beside what was moved"
+
+
+def result_name(tool: str, call_id: str) -> str:
+    """Name a result of a tool."""
+    return f"{shortened(tool, NAME_LENGTH)} result {shortened(call_id, NAME_LENGTH)}"
 
 
 def item_name(item: Item, place: int) -> str:

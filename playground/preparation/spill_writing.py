@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from playground.preparation.compaction_log import NAME_LENGTH
-from playground.preparation.listing import shortened
+from playground.preparation.compaction_log import result_name
 from playground.preparation.memory_entries import size_text
 from playground.preparation.memory_store import MemoryStore
 from playground.preparation.protocol import Group
@@ -67,4 +66,4 @@ def _problem(spill: Spilled, store: MemoryStore) -> str | None:
 
 
 def _name(found: Found) -> str:
-    return f"{shortened(found.tool, NAME_LENGTH)} result {shortened(found.call_id, NAME_LENGTH)}"
+    return result_name(found.tool, found.call_id)

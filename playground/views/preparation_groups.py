@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+from playground.preparation.compaction_log import result_name
 from playground.preparation.estimation import PreparationEstimator
 from playground.preparation.items import Item, Json, read_item
 from playground.preparation.memory_entries import MemoryEntry
@@ -98,7 +99,8 @@ class _Keys:
 
     def __init__(self, notes: Sequence[MemoryEntry], log: Sequence[str]) -> None:
         self._notes = [*notes]
-        self._log = log
+        # What the log says of each key; ids stand there as the log writes them.
+        self._told = {line.rpartition(" to ")[2]: line for line in log if line.startswith("moved ")}
 
     def of(self, group: Group, items: Sequence[Item]) -> list[str]:
         """Return the keys of a group's results that are in the notes."""
@@ -115,8 +117,8 @@ class _Keys:
         notes = [note for note in self._notes if note.key == key or note.key.startswith(f"{key}.")]
         equal = [note for note in notes if note.json == result.json]
         # Two results may be alike; then only the log knows which of them is which.
-        named = [line for line in self._log if f" result {result.call_id} " in line]
-        told = [note for note in equal if any(line.endswith(f" to {note.key}") for line in named)]
+        named = f"moved {result_name(result.tool, result.call_id)} ("
+        told = [note for note in equal if self._told.get(note.key, "").startswith(named)]
         return next(iter([*told, *equal]), None)
 
 

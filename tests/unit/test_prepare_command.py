@@ -88,8 +88,8 @@ def test_a_compacted_request_is_told_with_its_budget_its_groups_and_where_things
     assert moved is not None
     assert "the current input needs it" in out
     _, _, went = out.partition("Where it went\n")
-    assert re.search(rf"^  moved {moved[2]} result \S+ \(.*\) to {re.escape(moved[4])}$", went, re.MULTILINE)
-    assert re.search(r"^  removed \d+ items from the history$", went, re.MULTILINE)
+    assert re.search(rf"^- moved {moved[2]} result \S+ \(.*\) to {re.escape(moved[4])} *$", went, re.MULTILINE)
+    assert re.search(r"^- removed \d+ items from the history *$", went, re.MULTILINE)
 
 
 def test_a_request_that_fits_is_left_as_it_is(tmp_path: Path, capsys: Capture) -> None:

@@ -196,3 +196,12 @@ def test_the_recorded_report_has_everything() -> None:
     assert recorded["compacted"] is told.headline.endswith(" · compacted")
     assert [group["positions"] for group in recorded["groups"]] == [[0, 1], [2]]
     assert recorded["groups"][0]["keys"] == list(told.groups[0].keys)
+
+
+def test_equal_results_are_told_apart_by_ids_that_the_log_shortens() -> None:
+    first, second = f"{'a' * 80}_12345678", f"{'b' * 80}_12345678"
+    told = report([*pair(first, WORDS, "read"), *pair(second, WORDS, "read")], [])
+    assert [row.keys for row in told.groups] == [
+        ("raw.tool_result.read.12345678",),
+        ("raw.tool_result.read.12345678.function.1",),
+    ]
