@@ -356,7 +356,7 @@ def test_names_and_messages_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
 
 def test_a_reader_that_has_gone_stops_no_import() -> None:
     Path("notes.md").write_text("Tea is hot.")
-    command = [sys.executable, "-m", "playground.cli", "import", "mine", "notes.md"]
+    command = [sys.executable, "-m", "playground", "import", "mine", "notes.md"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     assert process.stdout is not None
