@@ -62,9 +62,13 @@ class BlockReader:
                 return {"type": "thinking", "thinking": text, **signed, "persistInHistory": True}
             case {"type": "image", "image": str()}:
                 return _image(part)
-            case {"type": "document", "source": {"type": "file", "file_id": str(file_id)}}:
+            case {"type": "document", "source": {"type": "file", "file_id": str(file_id)} as source}:
+                self._add_fields(part, frozenset({"type", "source"}))
+                self._add_fields(source, frozenset({"type", "file_id"}))
                 return {"type": "input_file", "file_id": file_id}
-            case {"type": "file", "file": {"file_id": str(file_id)}}:
+            case {"type": "file", "file": {"file_id": str(file_id)} as file} if file.get("file_data") is None:
+                self._add_fields(part, frozenset({"type", "file"}))
+                self._add_fields(file, frozenset({"file_id"}))
                 return {"type": "input_file", "file_id": file_id}
             case {"type": "text" | "tool_use"}:
                 raise InvalidInputError(f"{_named(part)} lacks a field, or has one of a wrong type")

@@ -39,6 +39,7 @@ _READ_OF_PARTS: Mapping[str, frozenset[str]] = {
     "image": frozenset({"type", "source"}),
     "image_url": frozenset({"type", "image_url"}),
 }
+_READ_OF_ADDRESSES = frozenset({"url", "detail", "type", "data", "media_type"})
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", re.DOTALL)
 
 
@@ -172,6 +173,9 @@ def _exact_part(part: Json, kind: str, read: Json, left_out: LeftOut) -> Json | 
     if known is None:
         return None
     left_out.add_fields(part, known)
+    for name in ("image_url", "source"):
+        if isinstance(inner := part.get(name), dict):
+            left_out.add_fields(inner, _READ_OF_ADDRESSES)
     detail = part["image_url"].get("detail") if isinstance(part.get("image_url"), dict) else None
     return read if detail is None else {**read, "detail": detail}
 

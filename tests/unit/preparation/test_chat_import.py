@@ -360,3 +360,32 @@ def test_a_system_message_between_results_parts_them_not_25a() -> None:
 def test_a_result_without_content_is_an_empty_text_25a(content: Any) -> None:
     read = import_conversation([HI, openai_turn(openai_call("a")), tool("a", content)])
     assert read.current_input == (message("user", result("a", "")),)
+
+
+@pytest.mark.parametrize(
+    ("part", "fields"),
+    [
+        (
+            {
+                "type": "document",
+                "source": {"type": "file", "file_id": "f", "more": 1},
+                "title": "T",
+                "context": "C",
+            },
+            "context, more, title",
+        ),
+        ({"type": "file", "file": {"file_id": "f", "filename": "a.pdf"}}, "filename"),
+        ({"type": "image_url", "image_url": {"url": "http://x", "detail": "low", "more": 1}}, "more"),
+        ({"type": "image", "source": {"type": "url", "url": "http://x", "more": 1}}, "more"),
+    ],
+    ids=["document", "file", "image by address", "image by source"],
+)
+def test_25a_fields_inside_a_part_that_are_left_out_are_named(part: dict[str, Any], fields: str) -> None:
+    read = import_conversation([{"role": "user", "content": [part]}])
+    assert [warning.rpartition(": ")[2] for warning in read.warnings] == [f"{fields}."]
+
+
+def test_25a_a_file_with_its_own_content_beside_an_id_has_no_place() -> None:
+    part = {"type": "file", "file": {"file_id": "f", "file_data": "QUJD"}}
+    with pytest.raises(InvalidInputError, match="message 1"):
+        import_conversation([{"role": "user", "content": [part]}])
