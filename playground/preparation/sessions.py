@@ -17,7 +17,7 @@ from playground.preparation.items import Item, read_item
 from playground.preparation.plain_json import plain_json
 from playground.preparation.ports import ContextPlugin, ContextStorage
 from playground.preparation.stored_session import SessionState, StoredSession, checked_session_id
-from playground.values import shown
+from playground.values import of_type, shown
 
 __all__ = [
     "SessionState",
@@ -72,7 +72,7 @@ def session_state(
             if state is not None and state != {}
         },
         system_prompt=system_prompt,
-        metadata=plain_json({**own, **(metadata or {})}, "The session's metadata"),
+        metadata=plain_json({**own, **_fields(metadata)}, "The session's metadata"),
         agent_state=plain_json(agent_state, "The agent's state"),
     )
 
@@ -185,6 +185,12 @@ def required_storage(storage: ContextStorage | None) -> ContextStorage:
 def new_session_id() -> str:
     """Return an id that no other session has."""
     return f"session_{uuid.uuid4().hex}"
+
+
+def _fields(metadata: object) -> Mapping[str, Any]:
+    if metadata is None:
+        return {}
+    return of_type(metadata, Mapping, "The session's metadata")  # type: ignore[type-abstract]
 
 
 def _iso(ms: int) -> str:

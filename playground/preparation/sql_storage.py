@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,14 +25,16 @@ from sqlalchemy import (
 )
 
 from playground.concurrency import in_thread
-from playground.errors import StoreError
+from playground.errors import InvalidInputError, StoreError
 from playground.memory.sql_engine import open_database
 from playground.memory.sql_schema import INFO, PREFIX, row_key
 from playground.preparation.results import SessionSummary
 from playground.preparation.stored_session import checked_lines, checked_session, checked_session_id
-from playground.values import RecordedValue
+from playground.values import RecordedValue, shown
 
 __all__ = ["SqlContextStorage"]
+
+_logger = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 1
 _VERSION = "context_schema_version"
@@ -114,7 +117,7 @@ class SqlContextStorage:
         return await in_thread(self._delete, row_key(checked_session_id(session_id)))
 
     async def list(self) -> tuple[SessionSummary, ...]:
-        """List the sessions, by id."""
+        """List the sessions, by id; a row that tells of none is logged and left out."""
         return await in_thread(self._list)
 
     async def append_journal(self, session_id: str, lines: Sequence[str]) -> None:
@@ -161,8 +164,15 @@ class SqlContextStorage:
 
     def _list(self) -> tuple[SessionSummary, ...]:
         with self.database.reading() as connection:
-            heads = [_Head.from_json(head) for head in connection.execute(select(SESSIONS.c.head)).scalars()]
-        found = [SessionSummary(head.session_id, head.last_saved_at) for head in heads]
+            rows = connection.execute(select(SESSIONS.c.key, SESSIONS.c.head)).all()
+        found: list[SessionSummary] = []
+        for key, told in rows:
+            try:
+                head = _Head.from_json(told)
+            except InvalidInputError as error:
+                _logger.warning("The row %s holds no session: %s", shown(key), error)
+                continue
+            found.append(SessionSummary(head.session_id, head.last_saved_at))
         return tuple(sorted(found, key=lambda summary: summary.session_id))
 
     def _append(self, rows: Sequence[dict[str, str]]) -> None:

@@ -21,9 +21,9 @@ def storage_at(place: str) -> ContextStorage:
     return FileContextStorage(place) if place.endswith("sessions") else SqlContextStorage(place)
 
 
-def session_text(mark: str) -> str:
+def session_text(mark: str, session_id: str = "s") -> str:
     state = SessionState(conversation=({"type": "note", "mark": mark, "text": mark[:1] * SIZE},))
-    return StoredSession(session_id="s", created_at="", last_saved_at=mark, state=state).to_json()
+    return StoredSession(session_id=session_id, created_at="", last_saved_at=mark, state=state).to_json()
 
 
 async def write(what: str, place: str, worker: str, turns: int) -> None:

@@ -136,6 +136,8 @@ def test_what_has_no_json_form_is_named_r23(value: Any, told: str) -> None:
         state_of(message("user", "x"), message("user", result("c", value)))
     with pytest.raises(InvalidInputError, match=f"The state of the plugin 'kept' has no JSON form: {told}"):
         state_of(plugins=[Kept(state=value)])
+    with pytest.raises(InvalidInputError, match="metadata is a list"):
+        state_of(metadata=[1])
     with pytest.raises(InvalidInputError, match="metadata has no JSON form"):
         state_of(metadata={"x": value})
     with pytest.raises(InvalidInputError, match="agent's state has no JSON form"):

@@ -18,9 +18,9 @@ from sqlalchemy import delete, update
 
 from playground.errors import StoreError
 from playground.memory import SqlMemoryStore
-from playground.memory.sql_schema import INFO
+from playground.memory.sql_schema import INFO, row_key
 from playground.preparation.file_storage import FileContextStorage
-from playground.preparation.sql_storage import SqlContextStorage
+from playground.preparation.sql_storage import SESSIONS, SqlContextStorage
 from tests.dying import DyingProcesses
 from tests.unit.preparation.session_writers import session_text, storage_at
 
@@ -156,6 +156,18 @@ def test_a_file_that_holds_no_session_is_logged_and_left_out_of_the_list_r23(
     (tmp_path / "other.json").write_text("{}")
     assert [summary.session_id for summary in asyncio.run(storage.list())] == ["s"]
     assert "other.json holds no session" in caplog.text
+
+
+def test_a_row_that_holds_no_session_is_logged_and_left_out_of_the_list_r23(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(SqlContextStorage(tmp_path / "sessions.db")) as storage:
+        for name in ("good", "bad"):
+            asyncio.run(storage.save(name, session_text("a/0", name)))
+        with storage.database.writing() as connection:
+            connection.execute(update(SESSIONS).where(SESSIONS.c.key == row_key("bad")).values(head="{"))
+        assert [summary.session_id for summary in asyncio.run(storage.list())] == ["good"]
+    assert "holds no session" in caplog.text
 
 
 def test_what_the_disk_refuses_is_told_r23(tmp_path: Path) -> None:
