@@ -69,7 +69,7 @@ async def run_strategy(
         raise_if_cancelled(context.signal)
         answer: Any = strategy.compact(context, target)
         result = _as_result(await answer if inspect.isawaitable(answer) else answer, context)
-    except Exception as error:
+    except BaseException as error:  # one that was cancelled may have removed something too
         with contextlib.suppress(AttributeError, TypeError):  # a foreign error may allow no attributes
             error.degradation_log = context.log  # type: ignore[attr-defined]
         raise

@@ -117,11 +117,11 @@ def test_4_2_what_a_strategy_removes_is_told_by_the_context_even_if_the_strategy
     )
 
 
-def test_12_a_strategy_that_raises_fails_the_preparation_and_its_losses_are_told() -> None:
-    error = RuntimeError("no")
+@pytest.mark.parametrize("error", [RuntimeError("no"), asyncio.CancelledError(), KeyboardInterrupt()], ids=repr)
+def test_12_a_strategy_that_raises_fails_the_preparation_and_its_losses_are_told(error: BaseException) -> None:
     context, _ = removing(0, then=error)
     told = listening(context)
-    with pytest.raises(RuntimeError) as caught:
+    with pytest.raises(type(error)) as caught:
         prepare(context)
     assert caught.value is error
     log = ("dropped user message pad (686 tokens)", "removed 1 item from the history")
